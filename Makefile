@@ -1,0 +1,61 @@
+# Every target sets up its own virtual environment in .venv first, whatever environment is active.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt
+STAMP  := $(VENV)/.installed
+DOCS_STAMP := $(VENV)/.installed-docs
+
+.PHONY: help demo test bench docs lint clean
+.DEFAULT_GOAL := help
+
+help:
+	@echo "make demo   set up, factor a built-in graph, plot its spectrum"
+	@echo "make test   set up, then lint, types, tests and doctests"
+	@echo "make bench  set up, then measure against the published algorithm and PyG's SIGN"
+	@echo "make docs   set up, then build the documentation in docs/_build/html"
+	@echo "make lint   ruff and mypy only"
+	@echo "make clean  remove .venv, caches and built files"
+	@echo "Another interpreter: make PYTHON=python3.12 demo"
+
+$(STAMP): pyproject.toml constraints.txt
+	@test -x $(BIN)/python || { echo "== creating $(VENV) with $(PYTHON)"; $(PYTHON) -m venv $(VENV); }
+	@echo "== installing torch (the largest download; once)"
+	@$(PIP) torch
+	@echo "== installing unifilter and its test tools"
+	@$(PIP) -e '.[test]'
+	@touch $@
+
+$(DOCS_STAMP): $(STAMP)
+	@echo "== installing the documentation tools"
+	@$(PIP) -e '.[docs]'
+	@touch $@
+
+demo: $(STAMP)
+	@echo "== running the demo"
+	@$(BIN)/python examples/spectrum.py --out demo
+
+lint: $(STAMP)
+	@echo "== ruff"
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@echo "== mypy"
+	@$(BIN)/python -m mypy
+
+test: lint
+	@echo "== tests and doctests"
+	@$(BIN)/python -m pytest -q
+
+bench: $(STAMP)
+	@echo "== benchmarks (several minutes; an idle machine gives steadier figures)"
+	@$(BIN)/python -m benchmarks
+
+docs: $(DOCS_STAMP)
+	@echo "== building the documentation"
+	@$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
+	@echo "docs/_build/html/index.html"
+
+clean:
+	@echo "== removing $(VENV), caches and built files"
+	@rm -rf $(VENV) docs/_build build dist demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	@find src tests benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

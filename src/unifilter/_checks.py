@@ -1,0 +1,185 @@
+"""Checks on what users pass in. Every message names the first offender and says what to do about it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+from torch import Tensor
+
+
+def check_choice(name: str, value: object, choices: Sequence[str]) -> None:
+    if value not in choices:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, not {value!r}")
+
+
+def check_fraction(name: str, value: float) -> float:
+    """A number in [0, 1]."""
+    number = float(value)
+    if not 0.0 <= number <= 1.0:
+        raise ValueError(f"{name} must lie in [0, 1], not {value!r}: pass a value between 0 and 1")
+    return number
+
+
+def check_hops(hops: int) -> int:
+    if isinstance(hops, bool) or int(hops) != hops or hops < 1:
+        raise ValueError(f"hops must be a whole number of at least 1, not {hops!r}: pass hops=10 for the paper's setting")
+    return int(hops)
+
+
+def check_edges(
+    edge_index: Tensor | np.ndarray, num_nodes: int | None
+) -> tuple[np.ndarray, np.ndarray, int]:
+    """Source and target of every listed edge as int64, and the number of nodes."""
+    edges = edge_index.detach().cpu().numpy() if isinstance(edge_index, Tensor) else np.asarray(edge_index)
+    if edges.ndim != 2 or edges.shape[0] != 2:
+        raise ValueError(
+            f"edge_index must have shape [2, num_edges], not {list(edges.shape)}: "
+            "put the sources in row 0 and the targets in row 1 (transpose a list of pairs)"
+        )
+    if edges.size and not np.issubdtype(edges.dtype, np.integer):
+        raise ValueError(f"edge_index must hold whole numbers, not {edges.dtype}: convert it with .long()")
+    edges = edges.astype(np.int64, copy=False)
+    if num_nodes is None:
+        num_nodes = int(edges.max()) + 1 if edges.size else 0
+    if num_nodes < 1:
+        raise ValueError("the graph is empty: it needs at least one node, pass num_nodes or at least one edge")
+    wrong = ((edges < 0) | (edges >= num_nodes)).any(axis=0)
+    if wrong.any():
+        first = int(wrong.argmax())
+        raise ValueError(
+            f"edge {first} ({edges[0, first]} -> {edges[1, first]}) points to a node that does not exist: nodes are "
+            f"0 to {num_nodes - 1}; pass a larger num_nodes or drop the edge ({int(wrong.sum())} such edges in all)"
+        )
+    return edges[0], edges[1], num_nodes
+
+
+def check_edge_weight(
+    edge_weight: Tensor | np.ndarray | None, source: np.ndarray, target: np.ndarray
+) -> np.ndarray | None:
+    """One finite, non-negative number per edge, float32 or float64."""
+    if edge_weight is None:
+        return None
+    weight = edge_weight.detach().cpu().numpy() if isinstance(edge_weight, Tensor) else np.asarray(edge_weight)
+    if weight.shape != source.shape:
+        raise ValueError(
+            f"edge_weight must have one number per edge, shape [{len(source)}], not {list(weight.shape)}"
+        )
+    if weight.dtype != np.float64:
+        weight = weight.astype(np.float32)
+    for wrong, what, remedy in (
+        (~np.isfinite(weight), "not finite", "replace it or drop the edge"),
+        (weight < 0, "negative", "P needs non-negative weights; shift, take absolute values or drop the edge"),
+    ):
+        if wrong.any():
+            first = int(wrong.argmax())
+            raise ValueError(
+                f"the weight of edge {first} ({source[first]} -> {target[first]}) is {what} "
+                f"({weight[first]}): {remedy} ({int(wrong.sum())} such edges in all)"
+            )
+    return weight
+
+
+def as_feature_matrix(x: Any, num_nodes: int) -> Tensor:
+    """Features as a finite float32 or float64 tensor ``[num_nodes, channels]``, sparse (CSC) where they came sparse."""
+    if sp.issparse(x):
+        matrix = _from_scipy(x)
+    elif isinstance(x, Tensor):
+        matrix = x.detach()
+    else:
+        matrix = torch.as_tensor(np.ascontiguousarray(x))
+    if matrix.ndim == 1:
+        matrix = matrix[:, None]
+    if matrix.ndim != 2:
+        raise ValueError(f"features must have shape [num_nodes, channels], not {list(matrix.shape)}")
+    if matrix.shape[0] != num_nodes:
+        raise ValueError(
+            f"features have {matrix.shape[0]} rows but the graph has {num_nodes} nodes: pass one row per node, "
+            "in the order of the node indices"
+        )
+    if matrix.shape[1] == 0:
+        raise ValueError("features have no columns: pass at least one feature column")
+    if matrix.layout != torch.strided:
+        matrix = matrix.to_sparse_csc() if matrix.layout != torch.sparse_csc else matrix
+    if not (matrix.is_floating_point() or matrix.is_complex()):
+        matrix = matrix.to(torch.get_default_dtype())
+    if matrix.dtype not in (torch.float32, torch.float64):
+        raise ValueError(f"features must be float32 or float64, not {matrix.dtype}: convert them with .float()")
+    _check_finite(matrix)
+    return matrix
+
+
+def _from_scipy(x: Any) -> Tensor:
+    columns = sp.csc_array(x)
+    if not np.issubdtype(columns.dtype, np.floating):
+        columns = columns.astype(np.float32)
+    columns.sum_duplicates()
+    return torch.sparse_csc_tensor(
+        torch.from_numpy(columns.indptr.astype(np.int64)),
+        torch.from_numpy(columns.indices.astype(np.int64)),
+        torch.from_numpy(columns.data),
+        size=columns.shape,
+        check_invariants=False,
+    )
+
+
+def _check_finite(matrix: Tensor) -> None:
+    values = matrix if matrix.layout == torch.strided else matrix.values()
+    # One sum finds every NaN and infinity without a mask as large as the features.
+    if torch.isfinite(values.sum()):
+        return
+    wrong = ~torch.isfinite(values)
+    if not wrong.any():
+        return  # large, but finite
+    if matrix.layout == torch.strided:
+        row, column = (int(i) for i in wrong.nonzero()[0])
+        value = matrix[row, column]
+    else:
+        entry = int(wrong.nonzero()[0])
+        row, value = int(matrix.row_indices()[entry]), values[entry]
+        column = int(torch.searchsorted(matrix.ccol_indices(), entry, right=True)) - 1
+    raise ValueError(
+        f"feature column {column} of node {row} is not finite ({value.item()}): impute or drop it before "
+        f"factorising ({int(wrong.sum())} such entries in all)"
+    )
+
+
+def as_labels(labels: Any, num_nodes: int) -> np.ndarray:
+    """Class indices as int64 ``[num_nodes]``; -1 stays what it is, unknown."""
+    values = labels.detach().cpu().numpy() if isinstance(labels, Tensor) else np.asarray(labels)
+    if values.shape != (num_nodes,):
+        raise ValueError(
+            f"labels must have one class index per node, shape [{num_nodes}], not {list(values.shape)}: "
+            "use -1 for nodes without a label"
+        )
+    if not np.issubdtype(values.dtype, np.integer):
+        if not np.issubdtype(values.dtype, np.floating) or not (values == np.round(values)).all():
+            raise ValueError(f"labels must be whole numbers, not {values.dtype}: encode classes as 0, 1, 2, ...")
+    values = values.astype(np.int64)
+    wrong = values < -1
+    if wrong.any():
+        first = int(wrong.argmax())
+        raise ValueError(f"the label of node {first} is {values[first]}: classes count from 0, and -1 means unknown")
+    return values
+
+
+def as_node_mask(nodes: Any, num_nodes: int, name: str) -> np.ndarray:
+    """A bool mask ``[num_nodes]`` from a mask or from node indices."""
+    values = nodes.detach().cpu().numpy() if isinstance(nodes, Tensor) else np.asarray(nodes)
+    if values.dtype == bool:
+        if values.shape != (num_nodes,):
+            raise ValueError(f"{name} is a mask of shape {list(values.shape)}, but the graph has {num_nodes} nodes")
+        return values
+    if values.ndim != 1 or (values.size and not np.issubdtype(values.dtype, np.integer)):
+        raise ValueError(f"{name} must be a bool mask or a list of node indices, not {values.dtype} {list(values.shape)}")
+    wrong = (values < 0) | (values >= num_nodes)
+    if wrong.any():
+        raise ValueError(
+            f"{name} names node {values[wrong.argmax()]}, which does not exist: nodes are 0 to {num_nodes - 1}"
+        )
+    mask = np.zeros(num_nodes, dtype=bool)
+    mask[values.astype(np.int64)] = True
+    return mask

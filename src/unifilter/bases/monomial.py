@@ -1,0 +1,28 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from torch import Tensor
+
+from unifilter.bases.base import Multiply, PolynomialBasis
+
+
+class Monomial(PolynomialBasis):
+    r"""The homophily basis :math:`x, \mathbf{P}x, \dots, \mathbf{P}^K x` (section 4.1 of the paper).
+
+    Its vectors turn towards each other as k grows (Theorem 4.1), which suits graphs whose neighbours are alike.
+
+    Example:
+        >>> import torch
+        >>> from unifilter.bases import Monomial
+        >>> Monomial().evaluate(torch.tensor([0.0, 0.5, 2.0]), hops=2)
+        tensor([[ 1.0000,  1.0000,  1.0000],
+                [ 1.0000,  0.5000, -1.0000],
+                [ 1.0000,  0.2500,  1.0000]])
+    """
+
+    def sequence(self, multiply: Multiply, start: Tensor, hops: int) -> Iterator[Tensor]:
+        yield start
+        for _ in range(hops):
+            start = multiply(start)
+            yield start

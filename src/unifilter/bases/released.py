@@ -1,0 +1,37 @@
+"""What the authors' published code computes, where it departs from the paper."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from unifilter.bases.monomial import Monomial
+from unifilter.tridiagonal import Tridiagonal
+
+
+def released_coefficients(tridiagonal: Tridiagonal, tau: float, homophily: float) -> Tensor:
+    r"""UniBasis as published: its root takes the previous *mixed* vector where the paper has :math:`u_{k-1}`.
+
+    Where the root's argument is negative the published code sets it to 0, and its hop 0 is the raw signal. All its
+    inner products are between vectors in the span of the Lanczos vectors, so coordinates are enough here too.
+    """
+    if homophily == 0:
+        raise ValueError(
+            "the released formulation divides by cos(theta), which is 0 at homophily 0: "
+            'use formulation="paper", or a homophily above 0'
+        )
+    cosine = torch.sin(tridiagonal.alpha.new_tensor(homophily * torch.pi / 2))
+    powers = Monomial().coefficients(tridiagonal)
+    unit = torch.eye(tridiagonal.hops + 1, dtype=powers.dtype, device=powers.device)[:, :, None] * tridiagonal.reached
+    mixed = [powers[0]]
+    total = unit[0]
+    for k in range(1, tridiagonal.hops + 1):
+        mean = total / k
+        inner = (mean * mixed[-1]).sum(dim=0)
+        root = ((inner / cosine) ** 2 - ((k - 1) * cosine + 1) / k).clamp(min=0).sqrt()
+        direction = mean + root * unit[k]
+        length = torch.linalg.vector_norm(direction, dim=0)
+        rotated = torch.where(length > 0, direction / length, 0.0)
+        total = total + rotated
+        mixed.append(tau * powers[k] + (1 - tau) * rotated)
+    return torch.stack(mixed)

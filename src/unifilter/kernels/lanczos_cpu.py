@@ -1,0 +1,360 @@
+"""The Lanczos factorisation on the CPU: all hops of a block of columns while the block is in cache.
+
+Columns are independent, so a block of them goes through all hops alone, one thread per block. Inside a block a signal
+``v`` is kept as ``v / sqrt(degree)``: a row of the sparse product is then a plain sum over neighbours, no value of the
+propagation matrix is ever stored. A vector is normalised by folding its ``1 / beta`` into the next product, and is
+written to the result once.
+"""
+
+from __future__ import annotations
+
+import math
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numba
+import numpy as np
+import torch
+from numba import njit
+from torch import Tensor
+
+from unifilter.graph import Graph
+from unifilter.kernels.lanes import BYTES, load, prefetch_for_writing, splat, store
+
+# Wide enough for long contiguous writes, narrow enough that two vectors of a few thousand nodes stay in cache.
+_BLOCK_BYTES = 512
+# Rows summed in the signal's own precision before the sum goes to a double-precision total.
+_ROWS_PER_SUM = 64
+# How many rows ahead the result's cache lines are requested.
+_ROWS_AHEAD = 8
+
+_compile = njit(nogil=True, cache=True, error_model="numpy")
+
+
+def lanczos_cpu(
+    graph: Graph, x: Tensor, hops: int, reorthogonalize: bool | None, columns_per_block: int | None
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+    """Vectors ``[hops+1, n, d]``, alpha ``[hops+1, d]``, beta ``[hops, d]``, norm ``[d]`` and dimension ``[d]``."""
+    nodes, channels = x.shape
+    # numpy asks the kernel for huge pages and torch does not: filling fresh memory is then several times faster.
+    dtype = torch.empty(0, dtype=x.dtype).numpy().dtype
+    vectors = np.empty((hops + 1, nodes, channels), dtype)
+    alpha, beta = np.zeros((hops + 1, channels), dtype), np.zeros((hops, channels), dtype)
+    norm, dimension = np.zeros(channels, dtype), np.zeros(channels, np.int64)
+
+    threads = min(torch.get_num_threads(), numba.config.NUMBA_NUM_THREADS)
+    width = columns_per_block or _default_width(channels, dtype.itemsize, threads)
+    starts = range(0, channels, width)
+    lanes = BYTES // dtype.itemsize
+    padded = math.ceil(min(width, channels) / lanes) * lanes
+    threads = min(threads, len(starts))
+    free_scratch = [(np.empty((nodes, padded), dtype), np.empty((nodes, padded), dtype)) for _ in range(threads)]
+
+    structure = _structure(graph, x.dtype)
+    fill = _filler(x)
+    mode = {False: _NEVER, None: _WHERE_NEEDED, True: _ALWAYS}[reorthogonalize]
+
+    def factorize_block(start: int) -> None:
+        columns = slice(start, min(start + width, channels))
+        current, previous = free_scratch.pop()
+        fill(columns.start, columns.stop, current)
+        _lanczos_block(
+            *structure,
+            current,
+            previous,
+            mode,
+            vectors[:, :, columns],
+            alpha[:, columns],
+            beta[:, columns],
+            norm[columns],
+            dimension[columns],
+        )
+        free_scratch.append((current, previous))
+
+    with ThreadPoolExecutor(threads) as pool:
+        for _ in pool.map(factorize_block, starts):
+            pass
+    return tuple(torch.from_numpy(part) for part in (vectors, alpha, beta, norm, dimension))  # type: ignore[return-value]
+
+
+def _default_width(channels: int, itemsize: int, threads: int) -> int:
+    """The widest blocks of whole vectors that still give every thread the same number of them."""
+    lanes = BYTES // itemsize
+    blocks = threads * math.ceil(channels * itemsize / (threads * _BLOCK_BYTES))
+    return math.ceil(channels / blocks / lanes) * lanes
+
+
+def _structure(graph: Graph, dtype: torch.dtype) -> tuple[Any, ...]:
+    root_degree = graph.root_degree(torch.float64)
+    return (
+        graph.row_start.numpy(),
+        graph.neighbours.numpy(),
+        None if graph.weights is None else graph.weights.to(dtype).numpy(),
+        root_degree.to(dtype).numpy(),
+        (root_degree**2).to(dtype).numpy(),
+        (root_degree**-2).to(dtype).numpy(),
+    )
+
+
+def _filler(x: Tensor) -> Any:
+    """A function that writes columns ``start`` to ``stop`` of the features into a block, zero beyond them."""
+    if x.layout == torch.strided:
+        dense = x.contiguous().numpy()
+        return lambda start, stop, block: _fill_dense(dense, start, stop, block)
+    starts, rows, values = x.ccol_indices().numpy(), x.row_indices().numpy(), x.values().numpy()
+    return lambda start, stop, block: _fill_sparse(starts, rows, values, start, stop, block)
+
+
+@_compile
+def _fill_dense(x, start, stop, block):  # type: ignore[no-untyped-def]
+    for row in range(x.shape[0]):
+        block[row, : stop - start] = x[row, start:stop]
+        block[row, stop - start :] = 0
+
+
+@_compile
+def _fill_sparse(column_start, rows, values, start, stop, block):  # type: ignore[no-untyped-def]
+    block[:, :] = 0
+    for column in range(start, stop):
+        for entry in range(column_start[column], column_start[column + 1]):
+            # A sparse tensor that was not coalesced may name an entry twice: it means their sum.
+            block[rows[entry], column - start] += values[entry]
+
+
+_NEVER, _WHERE_NEEDED, _ALWAYS = 0, 1, 2
+
+
+@_compile
+def _lanczos_block(  # type: ignore[no-untyped-def]
+    row_start, neighbours, weights, root_degree, degree, inverse_degree,
+    current, previous, mode, vectors, alpha, beta, norm, dimension,
+):  # fmt: skip
+    hops, columns, padded = beta.shape[0], beta.shape[1], current.shape[1]
+    epsilon = np.finfo(current.dtype).eps
+    # A rest below this share of the vector before orthogonalisation has lost half its digits to cancellation: it is
+    # noise, and the space is exhausted. (On real graphs true rests stay above 1e-2, noise reaches 3e-5 in float32.)
+    breakdown = 4 * np.sqrt(epsilon)
+    # `current` holds v_k / sqrt(degree) before its normalisation: times `scale` it is v_k / sqrt(degree).
+    # `previous` likewise holds v_{k-1}: times `carry` it is beta_{k-1} v_{k-1} / sqrt(degree).
+    scale, carry, shift = np.zeros(padded, current.dtype), np.zeros(padded, current.dtype), np.zeros(padded, current.dtype)
+    rounding = np.zeros((3, hops + 2, padded))
+    again, chosen = np.zeros(padded, np.bool_), np.zeros(padded, np.bool_)
+
+    length = np.sqrt(_squared_norms(current))
+    for column in range(columns):
+        norm[column] = length[column]
+        if length[column] > 0:
+            dimension[column] = 1
+            scale[column] = 1
+    _normalise(current, length, root_degree)
+    previous[:, :] = 0
+
+    for hop in range(hops + 1):
+        projection, propagated = _product_pass(
+            row_start, neighbours, weights, degree, inverse_degree, current, previous, scale, carry, columns
+        )
+        for column in range(columns):
+            alpha[hop, column] = projection[column] * scale[column]
+            shift[column] = alpha[hop, column] * scale[column]
+        residual = _update_pass(current, previous, scale, shift, degree, root_degree, vectors[hop], columns)
+        if hop == hops:
+            break
+        if mode != _NEVER:
+            any_chosen = False
+            for column in range(columns):
+                need = _estimate_rounding(rounding, column, hop, alpha, beta, residual, propagated, epsilon)
+                chosen[column] = dimension[column] == hop + 1 and (mode == _ALWAYS or need or again[column])
+                # The recurrence looks two vectors back, so a cleaned vector needs a clean successor.
+                again[column] = need and not again[column]
+                any_chosen = any_chosen or chosen[column]
+            if any_chosen:
+                _reorthogonalise(vectors, hop, current, previous, root_degree, degree, chosen, residual, columns)
+                for column in range(columns):
+                    if chosen[column]:
+                        rounding[hop % 3, : hop + 1, column] = epsilon
+        for column in range(columns):
+            rest = np.sqrt(residual[column])
+            carry[column] = 0
+            if dimension[column] == hop + 1 and rest > breakdown * np.sqrt(propagated[column]):
+                dimension[column] = hop + 2
+                beta[hop, column] = rest
+                carry[column] = rest * scale[column]
+                scale[column] = 1 / rest
+            else:
+                scale[column] = 0
+        current, previous = previous, current
+
+
+@_compile
+def _squared_norms(block):  # type: ignore[no-untyped-def]
+    total = np.zeros(block.shape[1])
+    for row in range(block.shape[0]):
+        for column in range(block.shape[1]):
+            total[column] += np.float64(block[row, column]) ** 2
+    return total
+
+
+@_compile
+def _normalise(block, length, root_degree):  # type: ignore[no-untyped-def]
+    for row in range(block.shape[0]):
+        for column in range(block.shape[1]):
+            if length[column] > 0:
+                block[row, column] /= length[column] * root_degree[row]
+
+
+@_compile
+def _neighbour_sum(row_start, neighbours, weights, block, row, column):  # type: ignore[no-untyped-def]
+    # Two sums side by side: additions overlap instead of waiting for each other.
+    even = odd = splat(block.dtype.type(0))
+    entry, stop = row_start[row], row_start[row + 1]
+    if weights is None:
+        while entry + 2 <= stop:
+            even = even + load(block, (neighbours[entry], column))
+            odd = odd + load(block, (neighbours[entry + 1], column))
+            entry += 2
+        if entry < stop:
+            even = even + load(block, (neighbours[entry], column))
+    else:
+        while entry < stop:
+            even = even + splat(weights[entry]) * load(block, (neighbours[entry], column))
+            entry += 1
+    return even + odd
+
+
+@_compile
+def _product_pass(  # type: ignore[no-untyped-def]
+    row_start, neighbours, weights, degree, inverse_degree, current, previous, scale, carry, columns
+):
+    """``previous`` becomes P v_k - beta v_{k-1}; returns its products with ``current`` and the squared norm of P v_k."""
+    nodes = current.shape[0]
+    lanes = BYTES // current.itemsize
+    padded = -(-columns // lanes) * lanes
+    projection, propagated = np.zeros(current.shape[1]), np.zeros(current.shape[1])
+    partial = np.zeros((2, padded), current.dtype)
+    for first in range(0, nodes, _ROWS_PER_SUM):
+        partial[:, :] = 0
+        for row in range(first, min(nodes, first + _ROWS_PER_SUM)):
+            row_degree, row_inverse = splat(degree[row]), splat(inverse_degree[row])
+            for column in range(0, padded, lanes):
+                total = _neighbour_sum(row_start, neighbours, weights, current, row, column)
+                product = total * load(scale, (column,)) * row_inverse
+                rest = product - load(carry, (column,)) * load(previous, (row, column))
+                store(previous, (row, column), rest)
+                projected = rest * load(current, (row, column)) * row_degree
+                store(partial, (0, column), load(partial, (0, column)) + projected)
+                store(partial, (1, column), load(partial, (1, column)) + product * product * row_degree)
+        for column in range(padded):
+            projection[column] += partial[0, column]
+            propagated[column] += partial[1, column]
+    return projection, propagated
+
+
+@_compile
+def _update_pass(current, previous, scale, shift, degree, root_degree, vector, columns):  # type: ignore[no-untyped-def]
+    """Writes v_k to ``vector``, takes it out of ``previous`` and returns the squared norm of what remains."""
+    nodes = current.shape[0]
+    lanes = BYTES // current.itemsize
+    padded = -(-columns // lanes) * lanes
+    whole = columns // lanes * lanes
+    squared = np.zeros(current.shape[1])
+    partial = np.zeros((1, padded), current.dtype)
+    tail = np.zeros((1, lanes), current.dtype)
+    for first in range(0, nodes, _ROWS_PER_SUM):
+        partial[:, :] = 0
+        for row in range(first, min(nodes, first + _ROWS_PER_SUM)):
+            row_degree, row_root = splat(degree[row]), splat(root_degree[row])
+            if row + _ROWS_AHEAD < nodes:
+                for column in range(0, columns, lanes // 2):
+                    prefetch_for_writing(vector, (row + _ROWS_AHEAD, column))
+            for column in range(0, padded, lanes):
+                here = load(current, (row, column))
+                value = here * load(scale, (column,)) * row_root
+                if column < whole:
+                    store(vector, (row, column), value)
+                else:
+                    store(tail, (0, 0), value)
+                rest = load(previous, (row, column)) - load(shift, (column,)) * here
+                store(previous, (row, column), rest)
+                store(partial, (0, column), load(partial, (0, column)) + rest * rest * row_degree)
+            for column in range(whole, columns):
+                vector[row, column] = tail[0, column - whole]
+        for column in range(padded):
+            squared[column] += partial[0, column]
+    return squared
+
+
+@_compile
+def _estimate_rounding(rounding, column, hop, alpha, beta, residual, propagated, epsilon):  # type: ignore[no-untyped-def]
+    """Simon's recurrence: what v_{hop+1} keeps of the vectors before it, from the tridiagonal alone."""
+    rest = np.sqrt(residual[column])
+    noise = epsilon * np.sqrt(propagated[column])
+    if rest <= noise:
+        return True
+    here, before, after = rounding[(hop + 2) % 3], rounding[(hop + 1) % 3], rounding[hop % 3]
+    here[hop, column] = 1
+    worst = noise / rest
+    after[hop, column] = worst
+    for other in range(hop):
+        kept = beta[other, column] * here[other + 1, column]
+        kept += (np.float64(alpha[other, column]) - alpha[hop, column]) * here[other, column]
+        if other > 0:
+            kept += beta[other - 1, column] * here[other - 1, column]
+        kept -= beta[hop - 1, column] * before[other, column]
+        kept += noise if kept >= 0 else -noise
+        after[other, column] = kept / rest
+        worst = max(worst, abs(after[other, column]))
+    # With half the digits left the tridiagonal is as accurate as if the vectors were exactly orthogonal; a tenth of
+    # that, because the estimate can be too low by a small factor.
+    return worst > 0.1 * np.sqrt(epsilon)
+
+
+@_compile
+def _reorthogonalise(  # type: ignore[no-untyped-def]
+    vectors, hop, current, block, root_degree, degree, chosen, residual, columns
+):
+    """Takes v_0 .. v_hop out of the chosen columns of ``block`` and renews their squared norms."""
+    nodes, padded = block.shape
+    lanes = BYTES // block.itemsize
+    whole = columns // lanes * lanes
+    wanted = [column for column in range(0, whole, lanes) if chosen[column : column + lanes].any()]
+    # Twice is enough: the second pass removes what the first left where it removed almost everything.
+    for _ in range(2):
+        total = np.zeros((hop + 1, padded))
+        partial = np.zeros((hop + 1, padded), block.dtype)
+        for first in range(0, nodes, _ROWS_PER_SUM):
+            partial[:, :] = 0
+            for row in range(first, min(nodes, first + _ROWS_PER_SUM)):
+                row_root = splat(root_degree[row])
+                for column in wanted:
+                    value = load(block, (row, column)) * row_root
+                    for other in range(hop + 1):
+                        kept = load(partial, (other, column)) + load(vectors, (other, row, column)) * value
+                        store(partial, (other, column), kept)
+                for column in range(whole, columns):
+                    for other in range(hop + 1):
+                        partial[other, column] += vectors[other, row, column] * block[row, column] * root_degree[row]
+            for other in range(hop + 1):
+                for column in range(columns):
+                    total[other, column] += partial[other, column]
+        for other in range(hop + 1):
+            for column in range(columns):
+                partial[other, column] = total[other, column] if chosen[column] else 0
+        for row in range(nodes):
+            row_inverse = splat(block.dtype.type(1.0 / root_degree[row]))
+            for column in wanted:
+                removed = splat(block.dtype.type(0))
+                for other in range(hop + 1):
+                    removed = removed + load(partial, (other, column)) * load(vectors, (other, row, column))
+                store(block, (row, column), load(block, (row, column)) - removed * row_inverse)
+            for column in range(whole, columns):
+                removed_here = block.dtype.type(0)
+                for other in range(hop + 1):
+                    removed_here += partial[other, column] * vectors[other, row, column]
+                block[row, column] -= removed_here / root_degree[row]
+    squared = np.zeros(padded)
+    for row in range(nodes):
+        for column in range(columns):
+            squared[column] += np.float64(block[row, column]) ** 2 * degree[row]
+    for column in range(columns):
+        if chosen[column]:
+            residual[column] = squared[column]

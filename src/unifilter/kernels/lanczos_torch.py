@@ -1,0 +1,120 @@
+"""The Lanczos factorisation in plain torch, for every device that is not the CPU (and to check the fused one)."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from unifilter.graph import Graph, Propagation
+
+
+def lanczos_torch(
+    graph: Graph, x: Tensor, hops: int, reorthogonalize: bool | None, columns_per_block: int | None
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+    """Vectors ``[hops+1, n, d]``, alpha ``[hops+1, d]``, beta ``[hops, d]``, norm ``[d]`` and dimension ``[d]``."""
+    nodes, channels = x.shape
+    vectors = x.new_zeros((hops + 1, nodes, channels), layout=torch.strided)
+    alpha, beta = vectors.new_zeros((hops + 1, channels)), vectors.new_zeros((hops, channels))
+    norm, dimension = vectors.new_zeros(channels), torch.zeros(channels, dtype=torch.long, device=x.device)
+    propagation = graph.propagation(x.dtype)
+    width = columns_per_block or channels
+    for start in range(0, channels, width):
+        block = slice(start, start + width)
+        dense = x[:, block] if x.layout == torch.strided else _dense_columns(x, start, min(start + width, channels))
+        _lanczos_block(
+            propagation,
+            dense,
+            reorthogonalize,
+            vectors[:, :, block],
+            alpha[:, block],
+            beta[:, block],
+            norm[block],
+            dimension[block],
+        )
+    return vectors, alpha, beta, norm, dimension
+
+
+def _dense_columns(x: Tensor, start: int, stop: int) -> Tensor:
+    first, last = int(x.ccol_indices()[start]), int(x.ccol_indices()[stop])
+    columns = torch.repeat_interleave(
+        torch.arange(stop - start, device=x.device), x.ccol_indices()[start : stop + 1].diff()
+    )
+    dense = x.values().new_zeros((x.shape[0], stop - start))
+    return dense.index_put_((x.row_indices()[first:last], columns), x.values()[first:last], accumulate=True)
+
+
+def _lanczos_block(
+    propagation: Propagation,
+    x: Tensor,
+    reorthogonalize: bool | None,
+    vectors: Tensor,
+    alpha: Tensor,
+    beta: Tensor,
+    norm: Tensor,
+    dimension: Tensor,
+) -> None:
+    hops = beta.shape[0]
+    epsilon = torch.finfo(x.dtype).eps
+    rounding = RoundingEstimate(hops, alpha, beta, epsilon)
+    norm.copy_(torch.linalg.vector_norm(x, dim=0))
+    alive = norm > 0
+    dimension.add_(alive)
+    vectors[0] = torch.where(alive, x / norm, 0.0)
+    for hop in range(hops + 1):
+        rest = propagation(vectors[hop])
+        propagated = torch.linalg.vector_norm(rest, dim=0)
+        if hop > 0:
+            rest -= beta[hop - 1] * vectors[hop - 1]
+        alpha[hop] = (rest * vectors[hop]).sum(dim=0)
+        if hop == hops:
+            break
+        rest -= alpha[hop] * vectors[hop]
+        length = torch.linalg.vector_norm(rest, dim=0)
+        if reorthogonalize is not False:
+            needed = rounding.step(hop, length, propagated)
+            chosen = ((needed | bool(reorthogonalize)) & alive).nonzero().flatten()
+            if chosen.numel():
+                # Twice is enough: the second pass removes what the first left where it removed almost everything.
+                earlier, cleaned = vectors[: hop + 1, :, chosen], rest[:, chosen]
+                for _ in range(2):
+                    kept = torch.einsum("knc,nc->kc", earlier, cleaned)
+                    cleaned = cleaned - torch.einsum("knc,kc->nc", earlier, kept)
+                rest[:, chosen] = cleaned
+                length = torch.linalg.vector_norm(rest, dim=0)
+                rounding.forget(hop, chosen)
+        # The same rule, for the same reason, as in the fused kernel.
+        alive = alive & (length > 4 * epsilon**0.5 * propagated)
+        dimension.add_(alive)
+        beta[hop] = torch.where(alive, length, 0.0)
+        vectors[hop + 1] = torch.where(alive, rest / length, 0.0)
+
+
+class RoundingEstimate:
+    """Simon's recurrence: what each new vector keeps of the vectors before it, from the tridiagonal alone."""
+
+    def __init__(self, hops: int, alpha: Tensor, beta: Tensor, epsilon: float) -> None:
+        self.alpha, self.beta, self.epsilon = alpha, beta, epsilon
+        self.before, self.here = (alpha.new_zeros((hops + 2, alpha.shape[1])) for _ in range(2))
+        self.here[0] = 1
+        self.again = torch.zeros(alpha.shape[1], dtype=torch.bool, device=alpha.device)
+
+    def step(self, hop: int, length: Tensor, propagated: Tensor) -> Tensor:
+        """Channels whose vector ``hop + 1`` must be made orthogonal again."""
+        noise = self.epsilon * propagated
+        after = torch.zeros_like(self.here)
+        kept = self.beta[:hop] * self.here[1 : hop + 1] + (self.alpha[:hop] - self.alpha[hop]) * self.here[:hop]
+        if hop > 0:
+            kept[1:] += self.beta[: hop - 1] * self.here[: hop - 1]
+            kept -= self.beta[hop - 1] * self.before[:hop]
+        kept += torch.where(kept >= 0, noise, -noise)
+        after[:hop] = kept / length
+        after[hop] = noise / length
+        after[hop + 1] = 1
+        need = (length <= noise) | (after[: hop + 1].abs().amax(dim=0) > 0.1 * self.epsilon**0.5)
+        chosen = need | self.again
+        self.again = need & ~self.again
+        self.before, self.here = self.here, after
+        return chosen
+
+    def forget(self, hop: int, channels: Tensor) -> None:
+        self.here[: hop + 1, channels] = self.epsilon

@@ -1,0 +1,127 @@
+"""Vectors of numbers that live in registers, for kernels compiled by numba.
+
+numba leaves vectorisation to LLVM, which gives up, or guards every loop with overlap checks, as soon as a loop
+touches more than a few arrays. A ``Lanes`` value is an LLVM vector: the kernels say what is to be done on 32
+columns (16 in double precision) at once, sums stay in registers, and no check is needed.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic, models, overload, register_model
+
+# Two cache lines: enough independent sums to hide the latency of an addition, few enough registers not to spill.
+BYTES = 128
+
+
+class Lanes(types.Type):  # type: ignore[misc]
+    def __init__(self, dtype: Any) -> None:
+        self.dtype = dtype
+        self.count = BYTES // (dtype.bitwidth // 8)
+        super().__init__(name=f"Lanes({dtype})")
+
+
+@register_model(Lanes)
+class _LanesModel(models.PrimitiveModel):  # type: ignore[misc]
+    def __init__(self, manager: Any, lanes: Lanes) -> None:
+        number = manager.lookup(lanes.dtype).get_value_type()
+        super().__init__(manager, lanes, ir.VectorType(number, lanes.count))
+
+
+def _indices(index: Any) -> Any:
+    return types.UniTuple(types.intp, len(index))
+
+
+def _pointer(context: Any, builder: Any, array_type: Any, array: Any, index: Any) -> Any:
+    struct = context.make_array(array_type)(context, builder, array)
+    return cgutils.get_item_pointer(
+        context, builder, array_type, struct, cgutils.unpack_tuple(builder, index), wraparound=False
+    )
+
+
+@intrinsic
+def load(typing_context: Any, array: Any, index: Any) -> Any:
+    """Consecutive elements of the last axis, from ``index`` (a tuple) on."""
+    lanes = Lanes(array.dtype)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        vector = context.get_value_type(lanes)
+        pointer = _pointer(context, builder, array, *arguments)
+        return builder.load(builder.bitcast(pointer, vector.as_pointer()), align=array.dtype.bitwidth // 8)
+
+    return lanes(array, _indices(index)), generate
+
+
+@intrinsic
+def store(typing_context: Any, array: Any, index: Any, value: Any) -> Any:
+    """Write ``value`` to consecutive elements of the last axis, from ``index`` (a tuple) on."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        vector = context.get_value_type(value)
+        pointer = _pointer(context, builder, array, *arguments[:2])
+        builder.store(arguments[2], builder.bitcast(pointer, vector.as_pointer()), align=array.dtype.bitwidth // 8)
+        return context.get_dummy_value()
+
+    return types.void(array, _indices(index), value), generate
+
+
+@intrinsic
+def prefetch_for_writing(typing_context: Any, array: Any, index: Any) -> Any:
+    """Ask for the cache line at ``index`` (a tuple) before it is written."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        address, number = ir.IntType(8).as_pointer(), ir.IntType(32)
+        function = cgutils.get_or_insert_function(
+            builder.module, ir.FunctionType(ir.VoidType(), [address, number, number, number]), "llvm.prefetch.p0"
+        )
+        pointer = builder.bitcast(_pointer(context, builder, array, *arguments), address)
+        write, second_level_cache, data = number(1), number(2), number(1)
+        builder.call(function, [pointer, write, second_level_cache, data])
+        return context.get_dummy_value()
+
+    return types.void(array, _indices(index)), generate
+
+
+@intrinsic
+def splat(typing_context: Any, number: Any) -> Any:
+    """The same number in every lane."""
+    lanes = Lanes(number)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        vector = context.get_value_type(lanes)
+        undefined, index = ir.Constant(vector, ir.Undefined), ir.IntType(32)
+        first = builder.insert_element(undefined, arguments[0], index(0))
+        return builder.shuffle_vector(
+            first, undefined, ir.Constant(ir.VectorType(index, lanes.count), [0] * lanes.count)
+        )
+
+    return lanes(number), generate
+
+
+def _define(python_operator: Callable[..., Any], instruction: str) -> None:
+    @intrinsic
+    def apply(typing_context: Any, left: Any, right: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            # "contract" lets a product and a sum become one instruction; nothing is reordered, so the result does
+            # not depend on how columns are grouped.
+            return getattr(builder, instruction)(*arguments, flags=("contract",))
+
+        return left(left, right), generate
+
+    # numba compares this signature with the lambda's, so it cannot carry annotations.
+    @overload(python_operator)
+    def implement(left, right):  # type: ignore[no-untyped-def]
+        if isinstance(left, Lanes) and left == right:
+            return lambda left, right: apply(left, right)
+        return None
+
+
+_define(operator.add, "fadd")
+_define(operator.sub, "fsub")
+_define(operator.mul, "fmul")

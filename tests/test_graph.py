@@ -1,0 +1,218 @@
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import networkx as nx
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor
+from torch_geometric.data import Data
+
+from unifilter.graph import Duplicates, Graph, SelfLoops
+
+EdgeList = tuple[int, np.ndarray, np.ndarray]
+
+
+def dense(graph: Graph) -> list[list[float]]:
+    return graph.adjacency().to_dense().tolist()
+
+
+def dense_propagation(graph: Graph) -> Tensor:
+    adjacency = graph.adjacency(torch.float64).to_dense()
+    degree = adjacency.sum(dim=1)
+    scale = torch.where(degree > 0, degree.rsqrt(), 0.0)
+    return scale[:, None] * adjacency * scale
+
+
+@st.composite
+def edge_lists(draw: st.DrawFn) -> EdgeList:
+    num_nodes = draw(st.integers(1, 12))
+    edges = draw(st.lists(st.tuples(*[st.integers(0, num_nodes - 1)] * 2), max_size=40))
+    weights = draw(st.lists(st.sampled_from([0.0, 0.25, 1.0, 3.0]), min_size=len(edges), max_size=len(edges)))
+    return num_nodes, np.array(edges, dtype=np.int64).reshape(-1, 2).T, np.array(weights, dtype=np.float64)
+
+
+def test_direction_is_dropped_and_duplicates_are_one_edge() -> None:
+    graph = Graph.from_edges(torch.tensor([[0, 0, 1, 2], [1, 1, 0, 1]]))
+    assert dense(graph) == [[0, 1, 0], [1, 0, 1], [0, 1, 0]]
+    assert graph.num_edges == 2
+    assert graph.weights is None
+
+
+@pytest.mark.parametrize(("duplicates", "merged"), [("sum", 6.0), ("max", 4.0)])
+def test_weights_of_duplicates_are_merged(duplicates: Duplicates, merged: float) -> None:
+    edges = np.array([[0, 1, 0, 1, 0], [1, 2, 1, 0, 1]])
+    weights = np.array([1.0, 0.5, 4.0, 2.0, 1.0])
+    graph = Graph.from_edges(edges, edge_weight=weights, duplicates=duplicates)
+    assert dense(graph) == [[0, merged, 0], [merged, 0, 0.5], [0, 0.5, 0]]
+    assert graph.num_edges == 2
+
+
+def test_the_larger_weight_of_two_directions_counts() -> None:
+    graph = Graph.from_edges(np.array([[0, 1], [1, 0]]), edge_weight=np.array([2.0, 3.0]))
+    assert dense(graph) == [[0, 3], [3, 0]]
+
+
+def test_self_loops_are_removed_or_one_is_added_to_every_node() -> None:
+    edges = np.array([[0, 0, 1], [0, 1, 1]])
+    removed = Graph.from_edges(edges, num_nodes=3, edge_weight=np.array([5.0, 2.0, 5.0]))
+    assert dense(removed) == [[0, 2, 0], [2, 0, 0], [0, 0, 0]]
+    added = Graph.from_edges(edges, num_nodes=3, edge_weight=np.array([5.0, 2.0, 5.0]), self_loops="add")
+    assert dense(added) == [[1, 2, 0], [2, 1, 0], [0, 0, 1]]
+    assert removed.num_edges == added.num_edges == 1
+    assert removed.isolated.tolist() == added.isolated.tolist() == [False, False, True]
+    assert removed.degree.tolist() == [2, 2, 0]
+    assert added.degree.tolist() == [3, 3, 1]
+
+
+def test_an_edge_of_weight_zero_is_no_edge() -> None:
+    graph = Graph.from_edges(np.array([[0, 1], [1, 2]]), edge_weight=np.array([0.0, 2.0]))
+    assert dense(graph) == [[0, 0, 0], [0, 0, 2], [0, 2, 0]]
+    assert graph.num_edges == 1
+    assert graph.isolated.tolist() == [True, False, False]
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_weights_and_their_dtype_are_kept(dtype: torch.dtype) -> None:
+    graph = Graph.from_edges(torch.tensor([[2, 0], [1, 1]]), edge_weight=torch.tensor([0.3, 0.7], dtype=dtype))
+    edges, weights = graph.edges()
+    assert edges.tolist() == [[0, 1], [1, 2]]
+    assert torch.equal(weights, torch.tensor([0.7, 0.3], dtype=dtype))
+
+
+def test_weights_of_one_are_not_stored() -> None:
+    edges = torch.tensor([[0, 1], [1, 2]])
+    graph = Graph.from_edges(edges, edge_weight=torch.ones(2))
+    assert graph.weights is None
+    assert graph.edges()[1].tolist() == [1, 1]
+
+
+def test_repr_shows_the_options() -> None:
+    edges = np.array([[0, 1], [1, 2]])
+    assert repr(Graph.from_edges(edges, num_nodes=4)) == (
+        "Graph(num_nodes=4, num_edges=2, weighted=False, self_loops='remove', duplicates='sum', isolated=1)"
+    )
+    other = Graph.from_edges(edges, edge_weight=np.array([1.0, 2.0]), self_loops="add", duplicates="max")
+    assert repr(other) == (
+        "Graph(num_nodes=3, num_edges=2, weighted=True, self_loops='add', duplicates='max', isolated=0)"
+    )
+
+
+@given(edge_lists(), st.sampled_from(["remove", "add"]), st.sampled_from(["sum", "max"]))
+def test_any_edge_list_gives_a_symmetric_graph(case: EdgeList, self_loops: SelfLoops, duplicates: Duplicates) -> None:
+    num_nodes, edges, weights = case
+    graph = Graph.from_edges(
+        edges, num_nodes=num_nodes, edge_weight=weights, self_loops=self_loops, duplicates=duplicates
+    )
+    directed = np.zeros((num_nodes, num_nodes))
+    for source, target, weight in zip(*edges, weights, strict=True):
+        listed = directed[source, target]
+        directed[source, target] = listed + weight if duplicates == "sum" else max(listed, weight)
+    expected = np.maximum(directed, directed.T)
+    np.fill_diagonal(expected, self_loops == "add")
+    assert dense(graph) == expected.tolist()
+    np.fill_diagonal(expected, 0)
+    assert graph.num_edges == np.count_nonzero(expected) // 2
+    assert graph.isolated.tolist() == (expected.sum(axis=1) == 0).tolist()
+
+
+@given(edge_lists(), st.sampled_from(["remove", "add"]))
+def test_propagate_is_the_normalised_adjacency(case: EdgeList, self_loops: SelfLoops) -> None:
+    num_nodes, edges, weights = case
+    graph = Graph.from_edges(edges, num_nodes=num_nodes, edge_weight=weights, self_loops=self_loops)
+    x = torch.arange(3.0 * num_nodes, dtype=torch.float64).sin().reshape(num_nodes, 3)
+    expected = dense_propagation(graph) @ x
+    torch.testing.assert_close(graph.propagate(x), expected)
+    torch.testing.assert_close(graph.propagate(x.numpy()), expected)
+    torch.testing.assert_close(graph.propagate(x[:, 0]), expected[:, 0])
+    torch.testing.assert_close(graph.propagate(x.to_sparse()), expected)
+    torch.testing.assert_close(graph.propagate(sp.csr_array(x.numpy())), expected)
+    single = graph.propagate(x.float())
+    assert single.dtype == torch.float32
+    torch.testing.assert_close(single.double(), expected, rtol=0, atol=1e-5)
+
+
+def test_isolated_nodes_have_a_zero_row() -> None:
+    graph = Graph.from_edges(np.array([[0], [2]]), num_nodes=4)
+    assert graph.propagate(torch.ones(4)).tolist() == [1, 0, 1, 0]
+
+
+def test_every_way_in_gives_the_same_graph() -> None:
+    edges = np.array([[0, 0, 1, 3], [1, 2, 2, 4]])
+    weights = np.array([0.5, 2.0, 1.0, 3.0])
+    expected = Graph.from_edges(edges, num_nodes=6, edge_weight=weights)
+    adjacency = sp.coo_array((weights, edges), shape=(6, 6))
+    network = nx.Graph()
+    network.add_nodes_from(range(6))
+    network.add_weighted_edges_from(zip(*edges.tolist(), weights.tolist(), strict=True))
+    data = Data(edge_index=torch.from_numpy(edges), edge_weight=torch.from_numpy(weights), num_nodes=6)
+    for graph in (
+        Graph.from_scipy(adjacency),
+        Graph.from_scipy((adjacency + adjacency.T).tocsr()),
+        Graph.from_scipy(sp.csc_matrix(adjacency)),
+        Graph.from_networkx(network),
+        Graph.from_networkx(network.to_directed()),
+        Graph.from_data(data),
+    ):
+        assert repr(graph) == repr(expected)
+        assert dense(graph) == dense(expected)
+    unweighted = Graph.from_edges(edges, num_nodes=6)
+    assert dense(Graph.from_networkx(network, weight=None)) == dense(unweighted)
+    assert dense(Graph.from_data(Data(edge_index=torch.from_numpy(edges), num_nodes=6))) == dense(unweighted)
+
+
+def test_networkx_nodes_are_numbered_in_order_and_weights_default_to_one() -> None:
+    network = nx.Graph()
+    network.add_nodes_from(["c", "a", "b"])
+    network.add_edge("a", "b", weight=2.0)
+    network.add_edge("c", "a")
+    assert dense(Graph.from_networkx(network)) == [[0, 1, 0], [1, 0, 2], [0, 2, 0]]
+
+
+@pytest.mark.parametrize(("duplicates", "merged"), [("sum", 5.0), ("max", 3.0)])
+def test_parallel_edges_of_a_multigraph_are_merged(duplicates: Duplicates, merged: float) -> None:
+    network = nx.MultiGraph()
+    network.add_weighted_edges_from([(0, 1, 2.0), (1, 0, 3.0)])
+    assert dense(Graph.from_networkx(network, duplicates=duplicates)) == [[0, merged], [merged, 0]]
+
+
+def test_to_another_device_keeps_the_options() -> None:
+    graph = Graph.from_edges(
+        np.array([[0], [1]]), edge_weight=np.array([2.0]), num_nodes=3, self_loops="add", duplicates="max"
+    )
+    moved = graph.to("cpu")
+    assert repr(moved) == repr(graph)
+    assert dense(moved) == dense(graph)
+    assert moved.device == torch.device("cpu")
+
+
+def test_bad_graphs_are_refused() -> None:
+    edges = np.array([[0, 1], [1, 2]])
+    with pytest.raises(ValueError, match=r"edge 1 \(1 -> 2\) points to a node that does not exist.*larger num_nodes"):
+        Graph.from_edges(edges, num_nodes=2)
+    with pytest.raises(ValueError, match=r"the weight of edge 1 \(1 -> 2\) is negative \(-2\.0\)"):
+        Graph.from_edges(edges, edge_weight=np.array([1.0, -2.0]))
+    with pytest.raises(ValueError, match="the graph is empty: it needs at least one node, pass num_nodes"):
+        Graph.from_networkx(nx.Graph())
+    with pytest.raises(ValueError, match="self_loops must be one of 'remove', 'add', not 'keep'"):
+        Graph.from_edges(edges, self_loops="keep")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="duplicates must be one of 'sum', 'max', not 'mean'"):
+        Graph.from_edges(edges, duplicates="mean")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"an adjacency must be square, this one is \(2, 3\): pass an n x n matrix"):
+        Graph.from_scipy(sp.coo_array(np.ones((2, 3))))
+    with pytest.raises(ValueError, match="has no edge_index: set data.edge_index"):
+        Graph.from_data(Data(x=torch.ones(3, 1)))
+    with pytest.raises(ValueError, match="has no edge_index: set data.edge_index"):
+        Graph.from_data(SimpleNamespace(num_nodes=3))
+
+
+def test_propagate_refuses_bad_signals() -> None:
+    graph = Graph.from_edges(np.array([[0, 1], [1, 2]]))
+    with pytest.raises(ValueError, match="features have 2 rows but the graph has 3 nodes: pass one row per node"):
+        graph.propagate(torch.ones(2, 5))
+    with pytest.raises(ValueError, match=r"feature column 0 of node 1 is not finite \(inf\): impute or drop it"):
+        graph.propagate(torch.tensor([1.0, float("inf"), 1.0]))
