@@ -90,7 +90,7 @@ def test_edge_weight() -> None:
 
 
 def test_edge_weight_of_the_wrong_length() -> None:
-    with pytest.raises(ValueError, match=r"edge_weight must have one number per edge, shape \[3\], not \[2\]"):
+    with pytest.raises(ValueError, match=r"edge_weight must have one number per listed edge, shape \[3\], not \[2\]"):
         check_edge_weight(np.ones(2), SOURCE, TARGET)
     with pytest.raises(ValueError, match=r"shape \[3\], not \[3, 1\]"):
         check_edge_weight(np.ones((3, 1)), SOURCE, TARGET)

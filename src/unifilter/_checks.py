@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 import torch
 from torch import Tensor
+
+
+@contextmanager
+def without_torch_notices() -> Iterator[None]:
+    """Keeps back two notices of torch that no user of ours can act on: CSR is in beta, read-only arrays are shared."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Sparse CS[RC] tensor support is in beta", category=UserWarning)
+        warnings.filterwarnings("ignore", message="The given NumPy array is not writable", category=UserWarning)
+        yield
 
 
 def check_choice(name: str, value: object, choices: Sequence[str]) -> None:
@@ -18,21 +29,27 @@ def check_choice(name: str, value: object, choices: Sequence[str]) -> None:
 
 def check_fraction(name: str, value: float) -> float:
     """A number in [0, 1]."""
-    number = float(value)
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = float("nan")
     if not 0.0 <= number <= 1.0:
         raise ValueError(f"{name} must lie in [0, 1], not {value!r}: pass a value between 0 and 1")
     return number
 
 
 def check_hops(hops: int) -> int:
-    if isinstance(hops, bool) or int(hops) != hops or hops < 1:
-        raise ValueError(f"hops must be a whole number of at least 1, not {hops!r}: pass hops=10 for the paper's setting")
-    return int(hops)
+    return check_count("hops", hops, "pass hops=10 for the paper's setting")
 
 
-def check_edges(
-    edge_index: Tensor | np.ndarray, num_nodes: int | None
-) -> tuple[np.ndarray, np.ndarray, int]:
+def check_count(name: str, value: int, remedy: str) -> int:
+    """A whole number of at least 1."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
+        raise ValueError(f"{name} must be a whole number of at least 1, not {value!r}: {remedy}")
+    return int(value)
+
+
+def check_edges(edge_index: Tensor | np.ndarray, num_nodes: int | None) -> tuple[np.ndarray, np.ndarray, int]:
     """Source and target of every listed edge as int64, and the number of nodes."""
     edges = edge_index.detach().cpu().numpy() if isinstance(edge_index, Tensor) else np.asarray(edge_index)
     if edges.ndim != 2 or edges.shape[0] != 2:
@@ -45,8 +62,9 @@ def check_edges(
     edges = edges.astype(np.int64, copy=False)
     if num_nodes is None:
         num_nodes = int(edges.max()) + 1 if edges.size else 0
-    if num_nodes < 1:
+    if num_nodes == 0:
         raise ValueError("the graph is empty: it needs at least one node, pass num_nodes or at least one edge")
+    num_nodes = check_count("num_nodes", num_nodes, "pass the number of nodes, or leave it out")
     wrong = ((edges < 0) | (edges >= num_nodes)).any(axis=0)
     if wrong.any():
         first = int(wrong.argmax())
@@ -66,8 +84,11 @@ def check_edge_weight(
     weight = edge_weight.detach().cpu().numpy() if isinstance(edge_weight, Tensor) else np.asarray(edge_weight)
     if weight.shape != source.shape:
         raise ValueError(
-            f"edge_weight must have one number per edge, shape [{len(source)}], not {list(weight.shape)}"
+            f"edge_weight must have one number per listed edge, shape [{len(source)}], not {list(weight.shape)}: "
+            "drop extra dimensions with .flatten(), or pass edge_weight=None"
         )
+    if not np.issubdtype(weight.dtype, np.number) or np.iscomplexobj(weight):
+        raise ValueError(f"edge_weight must hold real numbers, not {weight.dtype}: convert it with .float()")
     if weight.dtype != np.float64:
         weight = weight.astype(np.float32)
     for wrong, what, remedy in (
@@ -90,7 +111,12 @@ def as_feature_matrix(x: Any, num_nodes: int) -> Tensor:
     elif isinstance(x, Tensor):
         matrix = x.detach()
     else:
-        matrix = torch.as_tensor(np.ascontiguousarray(x))
+        array = np.ascontiguousarray(x)
+        try:
+            with without_torch_notices():
+                matrix = torch.from_numpy(array)
+        except TypeError:
+            raise ValueError(f"features must be float32 or float64, not {array.dtype}: convert them first") from None
     if matrix.ndim == 1:
         matrix = matrix[:, None]
     if matrix.ndim != 2:
@@ -103,7 +129,8 @@ def as_feature_matrix(x: Any, num_nodes: int) -> Tensor:
     if matrix.shape[1] == 0:
         raise ValueError("features have no columns: pass at least one feature column")
     if matrix.layout != torch.strided:
-        matrix = matrix.to_sparse_csc() if matrix.layout != torch.sparse_csc else matrix
+        with without_torch_notices():
+            matrix = matrix.to_sparse_csc() if matrix.layout != torch.sparse_csc else matrix
     if not (matrix.is_floating_point() or matrix.is_complex()):
         matrix = matrix.to(torch.get_default_dtype())
     if matrix.dtype not in (torch.float32, torch.float64):
@@ -114,16 +141,18 @@ def as_feature_matrix(x: Any, num_nodes: int) -> Tensor:
 
 def _from_scipy(x: Any) -> Tensor:
     columns = sp.csc_array(x)
-    if not np.issubdtype(columns.dtype, np.floating):
+    if columns.dtype.kind in "biu":
         columns = columns.astype(np.float32)
-    columns.sum_duplicates()
-    return torch.sparse_csc_tensor(
-        torch.from_numpy(columns.indptr.astype(np.int64)),
-        torch.from_numpy(columns.indices.astype(np.int64)),
-        torch.from_numpy(columns.data),
-        size=columns.shape,
-        check_invariants=False,
-    )
+    elif columns.dtype not in (np.float32, np.float64):
+        raise ValueError(f"features must be float32 or float64, not {columns.dtype}: convert them first")
+    with without_torch_notices():
+        return torch.sparse_csc_tensor(
+            torch.from_numpy(columns.indptr.astype(np.int64)),
+            torch.from_numpy(columns.indices.astype(np.int64)),
+            torch.from_numpy(columns.data),
+            size=columns.shape,
+            check_invariants=False,
+        )
 
 
 def _check_finite(matrix: Tensor) -> None:
@@ -155,9 +184,11 @@ def as_labels(labels: Any, num_nodes: int) -> np.ndarray:
             f"labels must have one class index per node, shape [{num_nodes}], not {list(values.shape)}: "
             "use -1 for nodes without a label"
         )
-    if not np.issubdtype(values.dtype, np.integer):
-        if not np.issubdtype(values.dtype, np.floating) or not (values == np.round(values)).all():
-            raise ValueError(f"labels must be whole numbers, not {values.dtype}: encode classes as 0, 1, 2, ...")
+    whole = np.issubdtype(values.dtype, np.integer) or (
+        np.issubdtype(values.dtype, np.floating) and bool((np.abs(values) < 2**53).all() and (values % 1 == 0).all())
+    )
+    if not whole:
+        raise ValueError(f"labels must be whole numbers, not {values.dtype}: encode classes as 0, 1, 2, ...")
     values = values.astype(np.int64)
     wrong = values < -1
     if wrong.any():
@@ -171,15 +202,24 @@ def as_node_mask(nodes: Any, num_nodes: int, name: str) -> np.ndarray:
     values = nodes.detach().cpu().numpy() if isinstance(nodes, Tensor) else np.asarray(nodes)
     if values.dtype == bool:
         if values.shape != (num_nodes,):
-            raise ValueError(f"{name} is a mask of shape {list(values.shape)}, but the graph has {num_nodes} nodes")
+            raise ValueError(
+                f"{name} is a mask of shape {list(values.shape)}, but the graph has {num_nodes} nodes: "
+                "pass one value per node (of several splits, pick one column)"
+            )
         return values
     if values.ndim != 1 or (values.size and not np.issubdtype(values.dtype, np.integer)):
-        raise ValueError(f"{name} must be a bool mask or a list of node indices, not {values.dtype} {list(values.shape)}")
+        raise ValueError(
+            f"{name} must be a bool mask or a list of node indices, not {values.dtype} of shape {list(values.shape)}"
+        )
     wrong = (values < 0) | (values >= num_nodes)
     if wrong.any():
         raise ValueError(
             f"{name} names node {values[wrong.argmax()]}, which does not exist: nodes are 0 to {num_nodes - 1}"
         )
-    mask = np.zeros(num_nodes, dtype=bool)
-    mask[values.astype(np.int64)] = True
-    return mask
+    counts = np.bincount(values.astype(np.int64), minlength=num_nodes)
+    if (counts > 1).any():
+        raise ValueError(
+            f"{name} names node {int((counts > 1).argmax())} more than once: pass each node once, "
+            "or mask.bool() if these zeros and ones are meant as a mask"
+        )
+    return counts > 0

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from unifilter._checks import as_feature_matrix, check_hops
+from unifilter._checks import as_feature_matrix, check_count, check_hops
 from unifilter.bases import Basis, Heterophily, make_basis
 from unifilter.graph import Graph
 from unifilter.kernels.combine import combine
@@ -25,8 +25,10 @@ def factorize(
     reorthogonalize: bool | None = None,
     columns_per_block: int | None = None,
 ) -> Factorization:
-    r"""Lanczos factorisation of the graph seen from each feature column: :math:`\mathbf{P}\mathbf{V} = \mathbf{V}\mathbf{T}`.
+    r"""Lanczos factorisation of the graph as each feature column sees it.
 
+    For every column, :math:`\mathbf{P}\mathbf{V} = \mathbf{V}\mathbf{T}` with orthonormal :math:`\mathbf{V}` and
+    tridiagonal :math:`\mathbf{T}`.
     This is the only step that touches the graph, with one sparse product per hop and one more for the last diagonal
     entry. Every basis, every frequency and every spectral density follows from the result.
 
@@ -52,11 +54,11 @@ def factorize(
         >>> fact
         Factorization(hops=2, num_nodes=5, channels=2, dtype=torch.float32, broken_down=0)
         >>> fact.frequencies("homophily")[:, 0]
-        tensor([0.5000, 0.5000, 0.1667])
+        tensor([0.5000, 0.5000, 0.4167])
     """
     hops = check_hops(hops)
-    if columns_per_block is not None and columns_per_block < 1:
-        raise ValueError(f"columns_per_block must be at least 1, not {columns_per_block}")
+    if columns_per_block is not None:
+        check_count("columns_per_block", columns_per_block, "leave it out for a width that suits the cache")
     features = as_feature_matrix(x, graph.num_nodes)
     graph = graph.to(features.device)
     lanczos = lanczos_cpu if features.device.type == "cpu" else lanczos_torch
@@ -122,7 +124,8 @@ class Factorization:
         """The vectors of a basis, ``[hops + 1, num_nodes, channels]``.
 
         Args:
-            basis: ``"uni"``, ``"homophily"``, ``"heterophily"``, ``"orthonormal"``, or any :class:`unifilter.bases.Basis`.
+            basis: ``"uni"``, ``"homophily"``, ``"heterophily"``, ``"orthonormal"``, or a
+                :class:`unifilter.bases.Basis` of your own.
             parameters: What the basis takes, such as ``tau`` and ``homophily``.
         """
         return combine(self.vectors, self.coefficients(basis, **parameters))
@@ -147,7 +150,8 @@ class Factorization:
         rows = Heterophily(homophily).coefficients(self.tridiagonal)
         orthogonality, angle = [], []
         # Gram matrices of a few columns at a time: the copy stays a small part of the vectors.
-        for columns in torch.arange(self.channels, device=self.vectors.device).split(64):
+        for start in range(0, self.channels, 64):
+            columns = slice(start, start + 64)
             vectors = self.vectors[:, :, columns].permute(2, 0, 1)
             reached = self.tridiagonal.reached[:, columns].T
             gram = (vectors @ vectors.transpose(1, 2)).double()

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 import torch
 from torch import Tensor
 
-from unifilter._checks import as_feature_matrix, check_choice, check_edge_weight, check_edges
+from unifilter._checks import as_feature_matrix, check_choice, check_edge_weight, check_edges, without_torch_notices
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -28,7 +28,8 @@ class Graph:
     Whatever goes in, the adjacency :math:`\mathbf{A}` that comes out is symmetric and non-negative:
 
     * direction is dropped; where the two directions of an edge carry different weights, the larger one counts;
-    * the same edge listed twice in one direction is one edge, its weights merged by ``duplicates``;
+    * the same edge listed twice in one direction is one edge; where weights are given they merge by ``duplicates``,
+      without weights the edge has weight 1;
     * an edge of weight zero is no edge;
     * self-loops are removed, or (``self_loops="add"``) replaced by one loop of weight 1 on every node;
     * an isolated node has a zero row in :math:`\mathbf{P}`.
@@ -99,16 +100,14 @@ class Graph:
         )
 
     @classmethod
-    def from_scipy(
-        cls, adjacency: sp.sparray | sp.spmatrix, *, self_loops: SelfLoops = "remove", duplicates: Duplicates = "sum"
-    ) -> Graph:
-        """A graph from a square scipy sparse adjacency; its stored values are the weights."""
-        if adjacency.shape is None or len(adjacency.shape) != 2 or adjacency.shape[0] != adjacency.shape[1]:
-            raise ValueError(f"an adjacency must be square, this one is {adjacency.shape}: pass an n x n matrix")
-        entries = adjacency.tocoo()
+    def from_scipy(cls, adjacency: Any, *, self_loops: SelfLoops = "remove", duplicates: Duplicates = "sum") -> Graph:
+        """A graph from a square adjacency, scipy sparse or numpy; its non-zero values are the weights."""
+        entries = sp.coo_array(adjacency)
+        if len(entries.shape) != 2 or entries.shape[0] != entries.shape[1]:
+            raise ValueError(f"an adjacency must be square, this one is {entries.shape}: pass an n x n matrix")
         return cls.from_edges(
             np.stack([entries.row, entries.col]),
-            num_nodes=adjacency.shape[0],
+            num_nodes=entries.shape[0],
             edge_weight=entries.data,
             self_loops=self_loops,
             duplicates=duplicates,
@@ -221,16 +220,16 @@ class Graph:
             if self.weights is None
             else self.weights.to(dtype)
         )
-        # torch multiplies CSR matrices whose two index tensors share one integer type.
-        return torch.sparse_csr_tensor(
-            self.row_start, self.neighbours.long(), values, (self.num_nodes, self.num_nodes), check_invariants=False
-        )
+        size = (self.num_nodes, self.num_nodes)
+        with without_torch_notices():
+            # torch multiplies CSR matrices whose two index tensors share one integer type.
+            return torch.sparse_csr_tensor(self.row_start, self.neighbours.long(), values, size, check_invariants=False)
 
     def root_degree(self, dtype: torch.dtype) -> Tensor:
         r""":math:`\sqrt{d_v}`, and 1 at nodes of degree zero, so that dividing by it is always allowed."""
         return torch.where(self.degree > 0, self.degree, 1.0).sqrt().to(dtype)
 
-    def propagate(self, x: Tensor | np.ndarray | Any) -> Tensor:
+    def propagate(self, x: Any) -> Tensor:
         r""":math:`\mathbf{P} x` for signals ``x`` of shape ``[num_nodes]`` or ``[num_nodes, channels]``.
 
         Example:
@@ -243,7 +242,7 @@ class Graph:
         signals = as_feature_matrix(x, self.num_nodes)
         dense = signals.to_dense() if signals.layout != torch.strided else signals
         propagated = self.propagation(dense.dtype)(dense)
-        return propagated[:, 0] if len(x.shape) == 1 else propagated
+        return propagated[:, 0] if np.ndim(x) == 1 else propagated
 
     def propagation(self, dtype: torch.dtype) -> Propagation:
         r"""The map :math:`x \mapsto \mathbf{P} x` in one dtype, ready to be applied many times."""

@@ -42,7 +42,7 @@ class Tridiagonal:
         return torch.arange(self.hops + 1, device=self.alpha.device)[:, None] < self.dimension
 
     def first(self) -> Tensor:
-        """The first unit vector of every channel, ``[hops + 1, channels]``: the coordinates of the normalised signal."""
+        """Coordinates of the normalised signal, ``[hops + 1, channels]``: the first unit vector."""
         start = torch.zeros_like(self.alpha)
         start[0] = self.reached[0].to(start.dtype)
         return start

@@ -46,7 +46,10 @@ class Basis(ABC):
 
 
 class PolynomialBasis(Basis):
-    r"""A fixed polynomial family :math:`p_0(\mathbf{P})x, \dots, p_K(\mathbf{P})x`, defined by :meth:`sequence` alone."""
+    r"""A fixed polynomial family :math:`p_0(\mathbf{P})x, \dots, p_K(\mathbf{P})x`.
+
+    A subclass defines :meth:`sequence`, and nothing else.
+    """
 
     @abstractmethod
     def sequence(self, multiply: Multiply, start: Tensor, hops: int) -> Iterator[Tensor]:

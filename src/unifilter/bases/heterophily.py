@@ -1,3 +1,5 @@
+"""The heterophily basis: equal angles between all vectors."""
+
 from __future__ import annotations
 
 import math

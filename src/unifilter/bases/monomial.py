@@ -1,3 +1,5 @@
+"""The homophily basis: powers of the propagation matrix."""
+
 from __future__ import annotations
 
 from collections.abc import Iterator

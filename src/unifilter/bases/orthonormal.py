@@ -1,3 +1,5 @@
+"""The orthonormal basis: the Lanczos vectors."""
+
 from __future__ import annotations
 
 import torch

@@ -1,3 +1,5 @@
+"""UniBasis: the homophily and the heterophily basis, mixed."""
+
 from __future__ import annotations
 
 from torch import Tensor

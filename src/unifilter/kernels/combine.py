@@ -28,7 +28,9 @@ def combine(vectors: Tensor, coefficients: Tensor) -> Tensor:
     threads = max(1, min(torch.get_num_threads(), nodes // _ROWS_PER_TILE))
     bounds = np.linspace(0, nodes, threads + 1).astype(int)
     with ThreadPoolExecutor(threads) as pool:
-        for _ in pool.map(lambda t: _combine_rows(source, matrix, terms, bounds[t], bounds[t + 1], result), range(threads)):
+        for _ in pool.map(
+            lambda t: _combine_rows(source, matrix, terms, bounds[t], bounds[t + 1], result), range(threads)
+        ):
             pass
     return torch.from_numpy(result)
 

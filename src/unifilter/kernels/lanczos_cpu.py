@@ -136,7 +136,11 @@ def _lanczos_block(  # type: ignore[no-untyped-def]
     breakdown = 4 * np.sqrt(epsilon)
     # `current` holds v_k / sqrt(degree) before its normalisation: times `scale` it is v_k / sqrt(degree).
     # `previous` likewise holds v_{k-1}: times `carry` it is beta_{k-1} v_{k-1} / sqrt(degree).
-    scale, carry, shift = np.zeros(padded, current.dtype), np.zeros(padded, current.dtype), np.zeros(padded, current.dtype)
+    scale, carry, shift = (
+        np.zeros(padded, current.dtype),
+        np.zeros(padded, current.dtype),
+        np.zeros(padded, current.dtype),
+    )
     rounding = np.zeros((3, hops + 2, padded))
     again, chosen = np.zeros(padded, np.bool_), np.zeros(padded, np.bool_)
 
@@ -168,7 +172,7 @@ def _lanczos_block(  # type: ignore[no-untyped-def]
                 again[column] = need and not again[column]
                 any_chosen = any_chosen or chosen[column]
             if any_chosen:
-                _reorthogonalise(vectors, hop, current, previous, root_degree, degree, chosen, residual, columns)
+                _reorthogonalise(vectors, hop, previous, root_degree, degree, chosen, residual, columns)
                 for column in range(columns):
                     if chosen[column]:
                         rounding[hop % 3, : hop + 1, column] = epsilon
@@ -225,7 +229,7 @@ def _neighbour_sum(row_start, neighbours, weights, block, row, column):  # type:
 def _product_pass(  # type: ignore[no-untyped-def]
     row_start, neighbours, weights, degree, inverse_degree, current, previous, scale, carry, columns
 ):
-    """``previous`` becomes P v_k - beta v_{k-1}; returns its products with ``current`` and the squared norm of P v_k."""
+    """``previous`` becomes P v_k - beta v_{k-1}; returns its product with ``current`` and the squared norm of P v_k."""
     nodes = current.shape[0]
     lanes = BYTES // current.itemsize
     padded = -(-columns // lanes) * lanes
@@ -310,13 +314,13 @@ def _estimate_rounding(rounding, column, hop, alpha, beta, residual, propagated,
 
 @_compile
 def _reorthogonalise(  # type: ignore[no-untyped-def]
-    vectors, hop, current, block, root_degree, degree, chosen, residual, columns
+    vectors, hop, block, root_degree, degree, chosen, residual, columns
 ):
     """Takes v_0 .. v_hop out of the chosen columns of ``block`` and renews their squared norms."""
     nodes, padded = block.shape
     lanes = BYTES // block.itemsize
-    whole = columns // lanes * lanes
-    wanted = [column for column in range(0, whole, lanes) if chosen[column : column + lanes].any()]
+    wanted = [column for column in range(0, columns, lanes) if chosen[column : column + lanes].any()]
+    tail = np.zeros(lanes, block.dtype)
     # Twice is enough: the second pass removes what the first left where it removed almost everything.
     for _ in range(2):
         total = np.zeros((hop + 1, padded))
@@ -328,11 +332,8 @@ def _reorthogonalise(  # type: ignore[no-untyped-def]
                 for column in wanted:
                     value = load(block, (row, column)) * row_root
                     for other in range(hop + 1):
-                        kept = load(partial, (other, column)) + load(vectors, (other, row, column)) * value
-                        store(partial, (other, column), kept)
-                for column in range(whole, columns):
-                    for other in range(hop + 1):
-                        partial[other, column] += vectors[other, row, column] * block[row, column] * root_degree[row]
+                        earlier = _load_vector(vectors, other, row, column, tail)
+                        store(partial, (other, column), load(partial, (other, column)) + earlier * value)
             for other in range(hop + 1):
                 for column in range(columns):
                     total[other, column] += partial[other, column]
@@ -344,13 +345,9 @@ def _reorthogonalise(  # type: ignore[no-untyped-def]
             for column in wanted:
                 removed = splat(block.dtype.type(0))
                 for other in range(hop + 1):
-                    removed = removed + load(partial, (other, column)) * load(vectors, (other, row, column))
+                    earlier = _load_vector(vectors, other, row, column, tail)
+                    removed = removed + load(partial, (other, column)) * earlier
                 store(block, (row, column), load(block, (row, column)) - removed * row_inverse)
-            for column in range(whole, columns):
-                removed_here = block.dtype.type(0)
-                for other in range(hop + 1):
-                    removed_here += partial[other, column] * vectors[other, row, column]
-                block[row, column] -= removed_here / root_degree[row]
     squared = np.zeros(padded)
     for row in range(nodes):
         for column in range(columns):
@@ -358,3 +355,13 @@ def _reorthogonalise(  # type: ignore[no-untyped-def]
     for column in range(columns):
         if chosen[column]:
             residual[column] = squared[column]
+
+
+@_compile
+def _load_vector(vectors, hop, row, column, tail):  # type: ignore[no-untyped-def]
+    """Lanes of a stored vector, through ``tail`` where its columns end within them."""
+    if column + tail.shape[0] <= vectors.shape[2]:
+        return load(vectors, (hop, row, column))
+    for rest in range(vectors.shape[2] - column):
+        tail[rest] = vectors[hop, row, column + rest]
+    return load(tail, (0,))

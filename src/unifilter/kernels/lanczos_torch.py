@@ -111,7 +111,7 @@ class RoundingEstimate:
         after[hop] = noise / length
         after[hop + 1] = 1
         need = (length <= noise) | (after[: hop + 1].abs().amax(dim=0) > 0.1 * self.epsilon**0.5)
-        chosen = need | self.again
+        chosen: Tensor = need | self.again
         self.again = need & ~self.again
         self.before, self.here = self.here, after
         return chosen

@@ -20,7 +20,7 @@ from numba.extending import intrinsic, models, overload, register_model
 BYTES = 128
 
 
-class Lanes(types.Type):  # type: ignore[misc]
+class Lanes(types.Type):
     def __init__(self, dtype: Any) -> None:
         self.dtype = dtype
         self.count = BYTES // (dtype.bitwidth // 8)
@@ -28,7 +28,7 @@ class Lanes(types.Type):  # type: ignore[misc]
 
 
 @register_model(Lanes)
-class _LanesModel(models.PrimitiveModel):  # type: ignore[misc]
+class _LanesModel(models.PrimitiveModel):
     def __init__(self, manager: Any, lanes: Lanes) -> None:
         number = manager.lookup(lanes.dtype).get_value_type()
         super().__init__(manager, lanes, ir.VectorType(number, lanes.count))

@@ -1,3 +1,5 @@
+"""UniBasis as a PyG transform."""
+
 from __future__ import annotations
 
 from torch_geometric.data import Data
@@ -11,7 +13,7 @@ from unifilter.homophily import estimate_homophily
 
 
 @functional_transform("uni_basis")
-class UniBasis(BaseTransform):  # type: ignore[misc]
+class UniBasis(BaseTransform):
     r"""Adds UniBasis :math:`\tau \mathbf{P}^k x + (1-\tau) u_k` to a data object
     (functional name: :obj:`uni_basis`).
 

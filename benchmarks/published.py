@@ -1,0 +1,57 @@
+"""UniBasis the way it was published: two COO products a hop, every vector n long, all of it again for each split."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+
+from unifilter import Graph
+
+# Below this a norm is replaced, so that no division is by zero.
+_SMALLEST_NORM = 1e-8
+
+
+def coo_propagation(graph: Graph) -> Tensor:
+    """The normalised adjacency as a float32 COO tensor."""
+    sources = torch.repeat_interleave(torch.arange(graph.num_nodes), graph.row_start.diff())
+    targets = graph.neighbours.long()
+    root = graph.root_degree(torch.float64)
+    values = graph.adjacency(torch.float64).values() / (root[sources] * root[targets])
+    shape = (graph.num_nodes, graph.num_nodes)
+    return torch.sparse_coo_tensor(torch.stack([sources, targets]), values.float(), shape, check_invariants=False)
+
+
+def published_basis(propagation: Tensor, x: Tensor, hops: int, tau: float, homophily: float) -> Tensor:
+    """The mixed basis ``[n, hops + 1, d]`` of one ``tau`` and one ``homophily``.
+
+    As published, the root takes the previous *mixed* vector, and where its argument is negative it becomes 0.
+    """
+    cosine = math.cos((1 - homophily) * math.pi / 2)
+    power = x
+    before, latest = torch.zeros_like(x), _normalised(x)
+    total = latest
+    mixed = [x]
+    for k in range(1, hops + 1):
+        power = torch.sparse.mm(propagation, power)
+        following = torch.sparse.mm(propagation, latest)
+        onto_latest, onto_before = _inner(following, latest), _inner(following, before)
+        following = _normalised(following - onto_latest * latest - onto_before * before)
+        before, latest = latest, following
+
+        mean = total / k
+        root = torch.sqrt((_inner(mean, mixed[-1]) / cosine) ** 2 - ((k - 1) * cosine + 1) / k)
+        root[torch.isnan(root)] = 0
+        rotated = _normalised(mean + root * latest)
+        total = total + rotated
+        mixed.append(tau * power + (1 - tau) * rotated)
+    return torch.stack(mixed, dim=1)
+
+
+def _inner(a: Tensor, b: Tensor) -> Tensor:
+    return torch.einsum("nd,nd->d", a, b)
+
+
+def _normalised(a: Tensor) -> Tensor:
+    return a / torch.linalg.vector_norm(a, dim=0).clamp(min=_SMALLEST_NORM)
