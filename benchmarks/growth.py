@@ -48,9 +48,7 @@ def _against_hops(reorthogonalize: bool | None, repeats: int, report: Report) ->
 def _show(title: str, what: str, sizes: Sequence[int], times: Sequence[float], report: Report) -> None:
     exponent = float(np.polyfit(np.log(sizes), np.log(times), 1)[0])
     verdict = report.at_most(f"growth with {what}: exponent", exponent, _LARGEST_EXPONENT, unit="")
-    rows = [
-        [f"{size:,}", seconds(time), f"{time / size * 1e6:.3g} us"] for size, time in zip(sizes, times, strict=True)
-    ]
+    rows = [[f"{size:,}", seconds(time), seconds(time / size)] for size, time in zip(sizes, times, strict=True)]
     print_table(title, [what.partition(",")[0], "best", "per unit"], rows)
     print(f"exponent: {verdict}")
     report.figures.setdefault("growth", {})[what] = {"sizes": list(sizes), "seconds": list(times), "exponent": exponent}

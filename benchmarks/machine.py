@@ -37,7 +37,7 @@ class Machine:
         return (
             f"{os.cpu_count()} cores, {torch.get_num_threads()} threads, {memory:.0f} GB, {platform.machine()}; "
             f"python {platform.python_version()}, torch {torch.__version__}, numba {numba.__version__}, "
-            f"unifilter {unifilter.__version__}\n"
+            f"unifilter {unifilter.__version__}; load {psutil.getloadavg()[0]:.1f}, ours included\n"
             f"copy {self.copy_bytes / 1e9:.1f} GB/s (read + write), cached reads {self.cached_bytes / 1e9:.0f} GB/s, "
             f"float32 multiply-adds {self.multiply_adds / 1e9:.0f} G/s (dense product)"
         )

@@ -23,7 +23,8 @@ class Target:
 
     def __str__(self) -> str:
         sign = ">=" if self.at_least else "<="
-        return f"{self.value:.2f}{self.unit} ({sign} {self.bound:g}{self.unit}: {'met' if self.met else 'missed'})"
+        value = f"{self.value:.2f}" if isinstance(self.value, float) else str(self.value)
+        return f"{value}{self.unit} ({sign} {self.bound:g}{self.unit}: {'met' if self.met else 'missed'})"
 
 
 @dataclass
@@ -64,4 +65,7 @@ def print_table(title: str, headers: Sequence[str], rows: Sequence[Sequence[str]
 
 
 def seconds(value: float) -> str:
-    return f"{value:.2f} s" if value >= 1 else f"{value * 1e3:.1f} ms"
+    for unit, size in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
+        if value >= size:
+            break
+    return f"{value / size:.2f} {unit}"

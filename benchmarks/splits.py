@@ -17,6 +17,7 @@ from benchmarks.timing import interleaved
 from unifilter import Factorization, factorize
 from unifilter import factorization as stage
 from unifilter.graph import Propagation
+from unifilter.kernels.lanczos_cpu import lanczos_cpu
 
 _SPLITS = 10
 _TAUS = np.linspace(0, 1, 11)
@@ -83,7 +84,7 @@ def _counted_products() -> Iterator[list[int]]:
     """Counts the two places that multiply by the propagation matrix: the kernel (once a hop and once for the last
     diagonal entry) and the map in plain torch."""
     count = [0]
-    kernel, multiply = stage.lanczos_cpu, Propagation.__call__
+    kernel, multiply = lanczos_cpu, Propagation.__call__
 
     def counted_kernel(graph, x, hops, *options):  # type: ignore[no-untyped-def]
         count[0] += hops + 1

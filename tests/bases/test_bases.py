@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Iterator
+from typing import TypeVar
 
 import networkx as nx
 import numpy as np
@@ -19,10 +20,11 @@ from unifilter import Graph, dirichlet_energy, factorize
 from unifilter.bases import BASES, Basis, Heterophily, Monomial, PolynomialBasis, Uni, make_basis
 from unifilter.bases.base import Multiply
 
+AnyBasis = TypeVar("AnyBasis", bound=Basis)
 PARAMETERS = {"tau": 0.3, "homophily": 0.4}
 
 
-def example_of(family: type[Basis]) -> Basis:
+def example_of(family: type[AnyBasis]) -> AnyBasis:
     """An instance with values for whatever parameters the family has."""
     names = inspect.signature(family).parameters
     return family(**{name: value for name, value in PARAMETERS.items() if name in names})
@@ -69,6 +71,16 @@ class TestContract:
         basis = example_of(family)
         names = {f.__name__: f for f in BASES.values()}
         assert repr(eval(repr(basis), names)) == repr(basis)
+
+
+@pytest.mark.parametrize("family", sorted({f for f in BASES.values() if issubclass(f, PolynomialBasis)}, key=str))
+def test_polynomial_families_equal_their_direct_evaluation(family: type[PolynomialBasis]) -> None:
+    basis = example_of(family)
+    graph = connected_graph(30)
+    for dtype, tolerance in ((torch.float32, 1e-5), (torch.float64, 1e-12)):
+        x = signals(graph, 3, 0, dtype)
+        direct = torch.stack(list(basis.sequence(graph.propagate, x, 7)))
+        assert torch.allclose(factorize(graph, x, 7).basis(basis), direct, atol=tolerance)
 
 
 @given(graphs(), st.integers(1, 8), st.floats(0, 1), st.integers(0, 99))

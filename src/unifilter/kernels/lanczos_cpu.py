@@ -132,7 +132,7 @@ def _lanczos_block(  # type: ignore[no-untyped-def]
     hops, columns, padded = beta.shape[0], beta.shape[1], current.shape[1]
     epsilon = np.finfo(current.dtype).eps
     # A rest below this share of the vector before orthogonalisation has lost half its digits to cancellation: it is
-    # noise, and the space is exhausted. (On real graphs true rests stay above 1e-2, noise reaches 3e-5 in float32.)
+    # noise, and the space is exhausted. (At ten hops on Cora and Citeseer true rests stay above 1e-2, noise below 1e-3.)
     breakdown = 4 * np.sqrt(epsilon)
     # `current` holds v_k / sqrt(degree) before its normalisation: times `scale` it is v_k / sqrt(degree).
     # `previous` likewise holds v_{k-1}: times `carry` it is beta_{k-1} v_{k-1} / sqrt(degree).

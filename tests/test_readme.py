@@ -1,0 +1,31 @@
+"""The README's code runs as written."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+README = Path(__file__).parent.parent / "README.md"
+CONTRIBUTING = README.parent / "CONTRIBUTING.md"
+
+
+def blocks(page: Path) -> list[str]:
+    return re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+
+
+@pytest.mark.parametrize("code", blocks(README))
+def test_readme_code(code: str, capsys: pytest.CaptureFixture[str]) -> None:
+    exec(code, {})
+    assert "[11, 34, 3]" in capsys.readouterr().out
+
+
+def test_the_basis_of_the_contributors_page() -> None:
+    names: dict[str, object] = {}
+    (code,) = blocks(CONTRIBUTING)
+    exec(code, names)
+    import torch
+
+    values = names["Legendre"]().evaluate(torch.tensor([0.0, 1.0, 2.0]), hops=2)  # type: ignore[operator]
+    assert values.tolist() == [[1.0, 1.0, 1.0], [1.0, 0.0, -1.0], [1.0, -0.5, 1.0]]
