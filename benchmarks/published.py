@@ -72,4 +72,5 @@ def published_basis(
 
 
 def _norm(a: Tensor) -> Tensor:
-    return torch.linalg.vector_norm(a, dim=0).clamp(min=_SMALLEST_NORM)
+    norm: Tensor = torch.linalg.vector_norm(a, dim=0)
+    return norm.clamp(min=_SMALLEST_NORM)
