@@ -25,10 +25,13 @@ from unifilter.kernels.lanes import BYTES, load, prefetch_for_writing, splat, st
 _BLOCK_BYTES = 512
 # Rows summed in the signal's own precision before the sum goes to a double-precision total.
 _ROWS_PER_SUM = 64
+_PAGE = 4096
 # How many rows ahead the result's cache lines are requested.
 _ROWS_AHEAD = 8
 
 _compile = njit(nogil=True, cache=True, error_model="numpy")
+# For what is called once per row: an array is passed as seven numbers, which costs more than the few lines inside.
+_compile_inline = njit(nogil=True, cache=True, error_model="numpy", forceinline=True)
 
 
 def lanczos_cpu(
@@ -43,12 +46,14 @@ def lanczos_cpu(
     norm, dimension = np.zeros(channels, dtype), np.zeros(channels, np.int64)
 
     threads = min(torch.get_num_threads(), numba.config.NUMBA_NUM_THREADS)
-    width = columns_per_block or _default_width(channels, dtype.itemsize, threads)
-    starts = range(0, channels, width)
     lanes = BYTES // dtype.itemsize
+    # Whole vectors of columns, always the same ones: so the width of a block cannot change the result.
+    width = columns_per_block or _default_width(channels, dtype.itemsize, threads)
+    width = math.ceil(width / lanes) * lanes
+    starts = range(0, channels, width)
     padded = math.ceil(min(width, channels) / lanes) * lanes
     threads = min(threads, len(starts))
-    free_scratch = [(np.empty((nodes, padded), dtype), np.empty((nodes, padded), dtype)) for _ in range(threads)]
+    free_scratch = list(_aligned_empty((threads, 2, nodes, padded), dtype))
 
     structure = _structure(graph, x.dtype)
     fill = _filler(x)
@@ -78,10 +83,18 @@ def lanczos_cpu(
 
 
 def _default_width(channels: int, itemsize: int, threads: int) -> int:
-    """The widest blocks of whole vectors that still give every thread the same number of them."""
-    lanes = BYTES // itemsize
-    blocks = threads * math.ceil(channels * itemsize / (threads * _BLOCK_BYTES))
-    return math.ceil(channels / blocks / lanes) * lanes
+    """Wide blocks, as many for every thread, whose work space stays below that of one signal."""
+    widest = min(_BLOCK_BYTES // itemsize, max(1, channels // (2 * threads)))
+    blocks = threads * math.ceil(channels / (threads * widest))
+    return math.ceil(channels / blocks)
+
+
+def _aligned_empty(shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
+    """Memory that starts on a page: a vector of columns is then whole cache lines."""
+    size = math.prod(shape) * dtype.itemsize
+    memory = np.empty(size + _PAGE, np.uint8)
+    start = -memory.ctypes.data % _PAGE
+    return memory[start : start + size].view(dtype).reshape(shape)
 
 
 def _structure(graph: Graph, dtype: torch.dtype) -> tuple[Any, ...]:
@@ -130,9 +143,12 @@ def _lanczos_block(  # type: ignore[no-untyped-def]
     current, previous, mode, vectors, alpha, beta, norm, dimension,
 ):  # fmt: skip
     hops, columns, padded = beta.shape[0], beta.shape[1], current.shape[1]
+    lanes = BYTES // current.itemsize
+    inverse_root = root_degree * inverse_degree
     epsilon = np.finfo(current.dtype).eps
     # A rest below this share of the vector before orthogonalisation has lost half its digits to cancellation: it is
-    # noise, and the space is exhausted. (At ten hops on Cora and Citeseer true rests stay above 1e-2, noise below 1e-3.)
+    # noise, and the space is exhausted. (At ten hops on Cora and Citeseer true rests stay above 1e-2, noise below
+    # 1e-3.)
     breakdown = 4 * np.sqrt(epsilon)
     # `current` holds v_k / sqrt(degree) before its normalisation: times `scale` it is v_k / sqrt(degree).
     # `previous` likewise holds v_{k-1}: times `carry` it is beta_{k-1} v_{k-1} / sqrt(degree).
@@ -165,14 +181,22 @@ def _lanczos_block(  # type: ignore[no-untyped-def]
             break
         if mode != _NEVER:
             any_chosen = False
-            for column in range(columns):
-                need = _estimate_rounding(rounding, column, hop, alpha, beta, residual, propagated, epsilon)
-                chosen[column] = dimension[column] == hop + 1 and (mode == _ALWAYS or need or again[column])
+            for first in range(0, columns, lanes):
+                # All columns of a vector together: cleaning one reads the others anyway, and cleaned together they
+                # need it together the next time.
+                last = min(columns, first + lanes)
+                need = False
+                for column in range(first, last):
+                    if dimension[column] == hop + 1:
+                        need |= _estimate_rounding(rounding, column, hop, alpha, beta, residual, propagated, epsilon)
+                clean = mode == _ALWAYS or need or again[first]
                 # The recurrence looks two vectors back, so a cleaned vector needs a clean successor.
-                again[column] = need and not again[column]
-                any_chosen = any_chosen or chosen[column]
+                again[first] = need and not again[first]
+                for column in range(first, last):
+                    chosen[column] = clean and dimension[column] == hop + 1
+                    any_chosen = any_chosen or chosen[column]
             if any_chosen:
-                _reorthogonalise(vectors, hop, previous, root_degree, degree, chosen, residual, columns)
+                _reorthogonalise(vectors, hop, previous, root_degree, inverse_root, degree, chosen, residual, columns)
                 for column in range(columns):
                     if chosen[column]:
                         rounding[hop % 3, : hop + 1, column] = epsilon
@@ -206,7 +230,7 @@ def _normalise(block, length, root_degree):  # type: ignore[no-untyped-def]
                 block[row, column] /= length[column] * root_degree[row]
 
 
-@_compile
+@_compile_inline
 def _neighbour_sum(row_start, neighbours, weights, block, row, column):  # type: ignore[no-untyped-def]
     # Two sums side by side: additions overlap instead of waiting for each other.
     even = odd = splat(block.dtype.type(0))
@@ -314,50 +338,67 @@ def _estimate_rounding(rounding, column, hop, alpha, beta, residual, propagated,
 
 @_compile
 def _reorthogonalise(  # type: ignore[no-untyped-def]
-    vectors, hop, block, root_degree, degree, chosen, residual, columns
+    vectors, hop, block, root_degree, inverse_root, degree, chosen, residual, columns
 ):
     """Takes v_0 .. v_hop out of the chosen columns of ``block`` and renews their squared norms."""
     nodes, padded = block.shape
     lanes = BYTES // block.itemsize
+    zero = splat(block.dtype.type(0))
     wanted = [column for column in range(0, columns, lanes) if chosen[column : column + lanes].any()]
     tail = np.zeros(lanes, block.dtype)
-    # Twice is enough: the second pass removes what the first left where it removed almost everything.
+    scaled = np.zeros((_ROWS_PER_SUM, padded), block.dtype)
+    kept = np.zeros((hop + 1, padded), block.dtype)
+    # Twice is enough, and needed only where the first pass removed a good part of the vector.
     for _ in range(2):
         total = np.zeros((hop + 1, padded))
-        partial = np.zeros((hop + 1, padded), block.dtype)
         for first in range(0, nodes, _ROWS_PER_SUM):
-            partial[:, :] = 0
-            for row in range(first, min(nodes, first + _ROWS_PER_SUM)):
+            last = min(nodes, first + _ROWS_PER_SUM)
+            for row in range(first, last):
                 row_root = splat(root_degree[row])
                 for column in wanted:
-                    value = load(block, (row, column)) * row_root
-                    for other in range(hop + 1):
-                        earlier = _load_vector(vectors, other, row, column, tail)
-                        store(partial, (other, column), load(partial, (other, column)) + earlier * value)
+                    store(scaled, (row - first, column), load(block, (row, column)) * row_root)
             for other in range(hop + 1):
+                for column in wanted:
+                    partial = zero
+                    for row in range(first, last):
+                        earlier = _load_vector(vectors, other, row, column, tail)
+                        partial = partial + earlier * load(scaled, (row - first, column))
+                    store(kept, (other, column), partial)
                 for column in range(columns):
-                    total[other, column] += partial[other, column]
+                    total[other, column] += kept[other, column]
         for other in range(hop + 1):
             for column in range(columns):
-                partial[other, column] = total[other, column] if chosen[column] else 0
-        for row in range(nodes):
-            row_inverse = splat(block.dtype.type(1.0 / root_degree[row]))
+                kept[other, column] = total[other, column] if chosen[column] else 0
+        squared = np.zeros(padded)
+        for first in range(0, nodes, _ROWS_PER_SUM):
+            last = min(nodes, first + _ROWS_PER_SUM)
             for column in wanted:
-                removed = splat(block.dtype.type(0))
+                for row in range(first, last):
+                    store(scaled, (row - first, column), zero)
                 for other in range(hop + 1):
-                    earlier = _load_vector(vectors, other, row, column, tail)
-                    removed = removed + load(partial, (other, column)) * earlier
-                store(block, (row, column), load(block, (row, column)) - removed * row_inverse)
-    squared = np.zeros(padded)
-    for row in range(nodes):
+                    share = load(kept, (other, column))
+                    for row in range(first, last):
+                        removed = share * _load_vector(vectors, other, row, column, tail)
+                        store(scaled, (row - first, column), load(scaled, (row - first, column)) + removed)
+                partial = zero
+                for row in range(first, last):
+                    removed = load(scaled, (row - first, column)) * splat(inverse_root[row])
+                    rest = load(block, (row, column)) - removed
+                    store(block, (row, column), rest)
+                    partial = partial + rest * rest * splat(degree[row])
+                store(scaled, (0, column), partial)
+                for lane in range(column, min(columns, column + lanes)):
+                    squared[lane] += scaled[0, lane]
+        shrunk = False
         for column in range(columns):
-            squared[column] += np.float64(block[row, column]) ** 2 * degree[row]
-    for column in range(columns):
-        if chosen[column]:
-            residual[column] = squared[column]
+            if chosen[column]:
+                shrunk = shrunk or squared[column] < 0.5 * residual[column]
+                residual[column] = squared[column]
+        if not shrunk:
+            break
 
 
-@_compile
+@_compile_inline
 def _load_vector(vectors, hop, row, column, tail):  # type: ignore[no-untyped-def]
     """Lanes of a stored vector, through ``tail`` where its columns end within them."""
     if column + tail.shape[0] <= vectors.shape[2]:
