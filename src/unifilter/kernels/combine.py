@@ -11,9 +11,6 @@ from torch import Tensor
 
 from unifilter.kernels.lanes import BYTES, load, splat, store
 
-# Coefficients of a column chunk are read once for this many rows.
-_ROWS_PER_TILE = 32
-
 
 def combine(vectors: Tensor, coefficients: Tensor) -> Tensor:
     """``out[k] = sum_i coefficients[k, i] * vectors[i]``, per channel: ``[m, n, d]`` from ``[m, K+1, d]``."""
@@ -25,7 +22,7 @@ def combine(vectors: Tensor, coefficients: Tensor) -> Tensor:
     nonzero = (matrix != 0).any(axis=2)
     # Most bases are triangular: basis vector k needs no more than the first k + 1 Lanczos vectors.
     terms = np.where(nonzero.any(axis=1), nonzero.shape[1] - nonzero[:, ::-1].argmax(axis=1), 0)
-    threads = max(1, min(torch.get_num_threads(), nodes // _ROWS_PER_TILE))
+    threads = max(1, min(torch.get_num_threads(), nodes))
     bounds = np.linspace(0, nodes, threads + 1).astype(int)
     with ThreadPoolExecutor(threads) as pool:
         for _ in pool.map(
@@ -40,19 +37,17 @@ def _combine_rows(vectors, matrix, terms, begin, end, result):  # type: ignore[n
     channels = vectors.shape[2]
     lanes = BYTES // vectors.itemsize
     whole = channels // lanes * lanes
-    for first in range(begin, end, _ROWS_PER_TILE):
-        last = min(end, first + _ROWS_PER_TILE)
+    # Along the rows, as they lie in memory; the matrix stays in cache.
+    for row in range(begin, end):
         for column in range(0, whole, lanes):
-            for row in range(first, last):
-                for k in range(matrix.shape[0]):
-                    total = splat(vectors.dtype.type(0))
-                    for i in range(terms[k]):
-                        total = total + load(matrix, (k, i, column)) * load(vectors, (i, row, column))
-                    store(result, (k, row, column), total)
-        for row in range(first, last):
             for k in range(matrix.shape[0]):
-                for column in range(whole, channels):
-                    result[k, row, column] = 0
+                total = splat(vectors.dtype.type(0))
                 for i in range(terms[k]):
-                    for column in range(whole, channels):
-                        result[k, row, column] += matrix[k, i, column] * vectors[i, row, column]
+                    total = total + load(matrix, (k, i, column)) * load(vectors, (i, row, column))
+                store(result, (k, row, column), total)
+        for k in range(matrix.shape[0]):
+            for column in range(whole, channels):
+                result[k, row, column] = 0
+            for i in range(terms[k]):
+                for column in range(whole, channels):
+                    result[k, row, column] += matrix[k, i, column] * vectors[i, row, column]
