@@ -220,7 +220,9 @@ def test_hundred_hops_on_cora() -> None:
     assert diagnostics.orthogonality_loss.max() < 1e-3
 
 
-@pytest.mark.parametrize("layout", ["coo", "csr", "csc", "scipy", "numpy", "uncoalesced", "column-major"])
+@pytest.mark.parametrize(
+    "layout", ["coo", "csr", "csc", "scipy", "numpy", "uncoalesced", "scipy-duplicates", "column-major"]
+)
 def test_every_kind_of_features(layout: str) -> None:
     graph = connected_graph()
     x = signals(graph, 70, 3, torch.float32)
@@ -236,11 +238,16 @@ def test_every_kind_of_features(layout: str) -> None:
         "uncoalesced": torch.sparse_coo_tensor(
             torch.cat([entries.indices(), entries.indices()], dim=1), torch.cat([entries.values() / 2] * 2), x.shape
         ),
+        "scipy-duplicates": _every_entry_in_halves(sp.csc_array(x.numpy())),
         "column-major": np.asfortranarray(x.numpy()),
     }[layout]
     found = factorize(graph, given, 4)
     assert torch.allclose(found.vectors, expected.vectors, atol=1e-6)
     assert torch.allclose(found.norm, expected.norm)
+
+
+def _every_entry_in_halves(x: sp.csc_array) -> sp.csc_array:
+    return sp.csc_array((np.repeat(x.data / 2, 2), np.repeat(x.indices, 2), 2 * x.indptr), shape=x.shape)
 
 
 def test_whole_numbers_and_single_signals() -> None:

@@ -122,6 +122,7 @@ def _filler(x: Tensor) -> Any:
 def _fill_dense(x, start, stop, block):  # type: ignore[no-untyped-def]
     for row in range(x.shape[0]):
         block[row, : stop - start] = x[row, start:stop]
+        # Columns that do not exist go through the motions; zeros are quick, leftovers of another block may not be.
         block[row, stop - start :] = 0
 
 
@@ -158,7 +159,7 @@ def _lanczos_block(  # type: ignore[no-untyped-def]
         np.zeros(padded, current.dtype),
     )
     rounding = np.zeros((3, hops + 2, padded))
-    again, chosen = np.zeros(padded, np.bool_), np.zeros(padded, np.bool_)
+    chosen = np.zeros(padded, np.bool_)
 
     length = np.sqrt(_squared_norms(current))
     for column in range(columns):
@@ -189,9 +190,7 @@ def _lanczos_block(  # type: ignore[no-untyped-def]
                 for column in range(first, last):
                     if dimension[column] == hop + 1:
                         need |= _estimate_rounding(rounding, column, hop, alpha, beta, residual, propagated, epsilon)
-                clean = mode == _ALWAYS or need or again[first]
-                # The recurrence looks two vectors back, so a cleaned vector needs a clean successor.
-                again[first] = need and not again[first]
+                clean = mode == _ALWAYS or need
                 for column in range(first, last):
                     chosen[column] = clean and dimension[column] == hop + 1
                     any_chosen = any_chosen or chosen[column]
@@ -348,54 +347,49 @@ def _reorthogonalise(  # type: ignore[no-untyped-def]
     tail = np.zeros(lanes, block.dtype)
     scaled = np.zeros((_ROWS_PER_SUM, padded), block.dtype)
     kept = np.zeros((hop + 1, padded), block.dtype)
-    # Twice is enough, and needed only where the first pass removed a good part of the vector.
-    for _ in range(2):
-        total = np.zeros((hop + 1, padded))
-        for first in range(0, nodes, _ROWS_PER_SUM):
-            last = min(nodes, first + _ROWS_PER_SUM)
-            for row in range(first, last):
-                row_root = splat(root_degree[row])
-                for column in wanted:
-                    store(scaled, (row - first, column), load(block, (row, column)) * row_root)
-            for other in range(hop + 1):
-                for column in wanted:
-                    partial = zero
-                    for row in range(first, last):
-                        earlier = _load_vector(vectors, other, row, column, tail)
-                        partial = partial + earlier * load(scaled, (row - first, column))
-                    store(kept, (other, column), partial)
-                for column in range(columns):
-                    total[other, column] += kept[other, column]
-        for other in range(hop + 1):
-            for column in range(columns):
-                kept[other, column] = total[other, column] if chosen[column] else 0
-        squared = np.zeros(padded)
-        for first in range(0, nodes, _ROWS_PER_SUM):
-            last = min(nodes, first + _ROWS_PER_SUM)
+    # Once is enough: a vector that shrinks so far that a second pass would pay is taken for exhausted.
+    total = np.zeros((hop + 1, padded))
+    for first in range(0, nodes, _ROWS_PER_SUM):
+        last = min(nodes, first + _ROWS_PER_SUM)
+        for row in range(first, last):
+            row_root = splat(root_degree[row])
             for column in wanted:
-                for row in range(first, last):
-                    store(scaled, (row - first, column), zero)
-                for other in range(hop + 1):
-                    share = load(kept, (other, column))
-                    for row in range(first, last):
-                        removed = share * _load_vector(vectors, other, row, column, tail)
-                        store(scaled, (row - first, column), load(scaled, (row - first, column)) + removed)
+                store(scaled, (row - first, column), load(block, (row, column)) * row_root)
+        for other in range(hop + 1):
+            for column in wanted:
                 partial = zero
                 for row in range(first, last):
-                    removed = load(scaled, (row - first, column)) * splat(inverse_root[row])
-                    rest = load(block, (row, column)) - removed
-                    store(block, (row, column), rest)
-                    partial = partial + rest * rest * splat(degree[row])
-                store(scaled, (0, column), partial)
-                for lane in range(column, min(columns, column + lanes)):
-                    squared[lane] += scaled[0, lane]
-        shrunk = False
+                    earlier = _load_vector(vectors, other, row, column, tail)
+                    partial = partial + earlier * load(scaled, (row - first, column))
+                store(kept, (other, column), partial)
+            for column in range(columns):
+                total[other, column] += kept[other, column]
+    for other in range(hop + 1):
         for column in range(columns):
-            if chosen[column]:
-                shrunk = shrunk or squared[column] < 0.5 * residual[column]
-                residual[column] = squared[column]
-        if not shrunk:
-            break
+            kept[other, column] = total[other, column] if chosen[column] else 0
+    squared = np.zeros(padded)
+    for first in range(0, nodes, _ROWS_PER_SUM):
+        last = min(nodes, first + _ROWS_PER_SUM)
+        for column in wanted:
+            for row in range(first, last):
+                store(scaled, (row - first, column), zero)
+            for other in range(hop + 1):
+                share = load(kept, (other, column))
+                for row in range(first, last):
+                    removed = share * _load_vector(vectors, other, row, column, tail)
+                    store(scaled, (row - first, column), load(scaled, (row - first, column)) + removed)
+            partial = zero
+            for row in range(first, last):
+                removed = load(scaled, (row - first, column)) * splat(inverse_root[row])
+                rest = load(block, (row, column)) - removed
+                store(block, (row, column), rest)
+                partial = partial + rest * rest * splat(degree[row])
+            store(scaled, (0, column), partial)
+            for lane in range(column, min(columns, column + lanes)):
+                squared[lane] += scaled[0, lane]
+    for column in range(columns):
+        if chosen[column]:
+            residual[column] = squared[column]
 
 
 @_compile_inline

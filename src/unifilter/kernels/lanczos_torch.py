@@ -74,12 +74,9 @@ def _lanczos_block(
             needed = rounding.step(hop, length, propagated)
             chosen = ((needed | bool(reorthogonalize)) & alive).nonzero().flatten()
             if chosen.numel():
-                # Twice is enough: the second pass removes what the first left where it removed almost everything.
-                earlier, cleaned = vectors[: hop + 1, :, chosen], rest[:, chosen]
-                for _ in range(2):
-                    kept = torch.einsum("knc,nc->kc", earlier, cleaned)
-                    cleaned = cleaned - torch.einsum("knc,kc->nc", earlier, kept)
-                rest[:, chosen] = cleaned
+                earlier = vectors[: hop + 1, :, chosen]
+                kept = torch.einsum("knc,nc->kc", earlier, rest[:, chosen])
+                rest[:, chosen] -= torch.einsum("knc,kc->nc", earlier, kept)
                 length = torch.linalg.vector_norm(rest, dim=0)
                 rounding.forget(hop, chosen)
         # The same rule, for the same reason, as in the fused kernel.
@@ -96,7 +93,6 @@ class RoundingEstimate:
         self.alpha, self.beta, self.epsilon = alpha, beta, epsilon
         self.before, self.here = (alpha.new_zeros((hops + 2, alpha.shape[1])) for _ in range(2))
         self.here[0] = 1
-        self.again = torch.zeros(alpha.shape[1], dtype=torch.bool, device=alpha.device)
 
     def step(self, hop: int, length: Tensor, propagated: Tensor) -> Tensor:
         """Channels whose vector ``hop + 1`` must be made orthogonal again."""
@@ -110,11 +106,9 @@ class RoundingEstimate:
         after[:hop] = kept / length
         after[hop] = noise / length
         after[hop + 1] = 1
-        need = (length <= noise) | (after[: hop + 1].abs().amax(dim=0) > 0.1 * self.epsilon**0.5)
-        chosen: Tensor = need | self.again
-        self.again = need & ~self.again
+        need: Tensor = (length <= noise) | (after[: hop + 1].abs().amax(dim=0) > 0.1 * self.epsilon**0.5)
         self.before, self.here = self.here, after
-        return chosen
+        return need
 
     def forget(self, hop: int, channels: Tensor) -> None:
         self.here[: hop + 1, channels] = self.epsilon
