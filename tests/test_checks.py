@@ -230,3 +230,36 @@ def test_node_mask_of_the_wrong_kind() -> None:
     for given in (np.array([0.0, 1.0]), np.array([[0, 1]])):
         with pytest.raises(ValueError, match="train must be a bool mask or a list of node indices, not"):
             as_node_mask(given, 3, "train")
+
+
+def test_num_nodes_must_be_a_count() -> None:
+    with pytest.raises(ValueError, match="num_nodes must be a whole number of at least 1, not 3.0: .* or leave it out"):
+        check_edges(np.zeros((2, 0), dtype=int), 3.0)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="num_nodes must be a whole number of at least 1, not -1"):
+        check_edges(np.zeros((2, 0), dtype=int), -1)
+
+
+def test_edge_weight_that_is_no_real_number() -> None:
+    ends = np.array([0, 1])
+    for weight in (np.array([1j, 1]), np.array(["a", "b"])):
+        with pytest.raises(ValueError, match=r"edge_weight must hold real numbers, not .*: convert it with .float\(\)"):
+            check_edge_weight(weight, ends, ends)
+
+
+@pytest.mark.parametrize(
+    "features", [np.array([["a"], ["b"]]), np.ones((2, 1), dtype=np.longdouble), sp.csr_array(np.eye(2) * 1j)]
+)
+def test_features_that_are_no_real_numbers(features: object) -> None:
+    with pytest.raises(ValueError, match="features must be float32 or float64, not .*: convert them first"):
+        as_feature_matrix(features, 2)
+
+
+def test_read_only_features_are_taken_without_a_warning() -> None:
+    features = np.ones((2, 1), dtype=np.float32)
+    features.flags.writeable = False
+    assert as_feature_matrix(features, 2).tolist() == [[1.0], [1.0]]
+
+
+def test_zeros_and_ones_are_not_taken_for_node_indices() -> None:
+    with pytest.raises(ValueError, match=r"train names node 0 more than once: pass each node once, or mask.bool\(\)"):
+        as_node_mask([1, 0, 1, 0], 4, "train")

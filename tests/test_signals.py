@@ -9,6 +9,8 @@ import scipy.sparse as sp
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from strategies import graphs
+from strategies import signals as signals_on
 from torch import Tensor
 
 from unifilter import signals
@@ -39,6 +41,17 @@ def dense_laplacian(graph: Graph) -> Tensor:
 def dense_energy(graph: Graph, x: Tensor) -> Tensor:
     adjacency = graph.adjacency(torch.float64).to_dense()
     return (adjacency * torch.cdist(x, x) ** 2).sum() / graph.num_nodes
+
+
+@given(graphs(), st.integers(0, 99))
+def test_proposition_2_3_frequencies_lie_between_0_and_1(graph: Graph, seed: int) -> None:
+    x = signals_on(graph, 4, seed)
+    # Unclipped, so that the bound is the graph's and not the function's.
+    energy = (x * x).sum(dim=0)
+    frequency = (x * (x - graph.propagate(x))).sum(dim=0) / (2 * torch.where(energy > 0, energy, 1.0))
+    assert frequency.min() > -1e-12
+    assert frequency.max() < 1 + 1e-12
+    torch.testing.assert_close(signal_frequency(graph, x), frequency, rtol=0, atol=1e-12)
 
 
 def test_frequency_by_hand() -> None:

@@ -177,7 +177,9 @@ class Graph:
         return self.row_start.device
 
     def to(self, device: torch.device | str) -> Graph:
-        """The same graph on another device."""
+        """The same graph on another device; itself where it is there already."""
+        if torch.device(device) == self.device:
+            return self
         return Graph(
             self.row_start.to(device),
             self.neighbours.to(device),
@@ -241,7 +243,7 @@ class Graph:
         """
         signals = as_feature_matrix(x, self.num_nodes)
         dense = signals.to_dense() if signals.layout != torch.strided else signals
-        propagated = self.propagation(dense.dtype)(dense)
+        propagated = self.to(dense.device).propagation(dense.dtype)(dense)
         return propagated[:, 0] if np.ndim(x) == 1 else propagated
 
     def propagation(self, dtype: torch.dtype) -> Propagation:

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from unifilter._checks import as_feature_matrix
+from unifilter._columns import dense_columns
 
 if TYPE_CHECKING:
     from unifilter.graph import Graph
@@ -42,7 +43,7 @@ def signal_frequency(graph: Graph, x: Any) -> Tensor:
         tensor([0.0000, 0.5000, 1.0000])
     """
     matrix = as_feature_matrix(x, graph.num_nodes)
-    propagation = graph.propagation(matrix.dtype)
+    propagation = graph.to(matrix.device).propagation(matrix.dtype)
     parts = []
     for block in _column_blocks(matrix, numbers_per_column=graph.num_nodes):
         # The frequency does not depend on the scale; a largest entry of 1 keeps the squares from over- and underflow.
@@ -54,7 +55,7 @@ def signal_frequency(graph: Graph, x: Any) -> Tensor:
         frequency = 0.5 - 0.5 * (block * propagated).sum(dim=0) / torch.where(peak > 0, energy, 1.0)
         parts.append(torch.where(peak > 0, frequency, 0.0).clamp(0.0, 1.0))
     frequencies = torch.cat(parts).to(matrix.dtype)
-    return frequencies[0] if _ndim(x) == 1 else frequencies
+    return frequencies[0] if np.ndim(x) == 1 else frequencies
 
 
 def dirichlet_energy(graph: Graph, x: Any) -> Tensor:
@@ -80,10 +81,10 @@ def dirichlet_energy(graph: Graph, x: Any) -> Tensor:
         >>> dirichlet_energy(path, torch.tensor([0.0, 1.0, 3.0]))  # 2 * (1 + 4) / 3
         tensor(3.3333, dtype=torch.float64)
     """
-    if _ndim(x) == 3:
+    if np.ndim(x) == 3:
         return torch.stack([dirichlet_energy(graph, level) for level in x])
     matrix = as_feature_matrix(x, graph.num_nodes)
-    (source, target), weight = graph.edges()
+    (source, target), weight = graph.to(matrix.device).edges()
     total = torch.zeros((), dtype=torch.float64, device=matrix.device)
     for block in _column_blocks(matrix, numbers_per_column=max(graph.num_nodes, graph.num_edges)):
         block = block.double()
@@ -96,17 +97,4 @@ def _column_blocks(matrix: Tensor, numbers_per_column: int) -> Iterator[Tensor]:
     """Dense blocks of the columns of a dense or CSC matrix, narrow enough that work arrays stay within ``_BLOCK``."""
     width = max(1, _BLOCK // numbers_per_column)
     for start in range(0, matrix.shape[1], width):
-        stop = min(start + width, matrix.shape[1])
-        yield matrix[:, start:stop] if matrix.layout == torch.strided else _dense_columns(matrix, start, stop)
-
-
-def _dense_columns(matrix: Tensor, start: int, stop: int) -> Tensor:
-    column_start = matrix.ccol_indices()[start : stop + 1]
-    entries = slice(int(column_start[0]), int(column_start[-1]))
-    column = torch.repeat_interleave(torch.arange(stop - start, device=matrix.device), column_start.diff())
-    block = torch.zeros(matrix.shape[0], stop - start, dtype=matrix.dtype, device=matrix.device)
-    return block.index_put_((matrix.row_indices()[entries], column), matrix.values()[entries], accumulate=True)
-
-
-def _ndim(x: Any) -> int:
-    return len(x.shape) if hasattr(x, "shape") else np.ndim(x)
+        yield dense_columns(matrix, start, min(start + width, matrix.shape[1]))

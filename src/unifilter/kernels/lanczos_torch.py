@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from unifilter._columns import dense_columns
 from unifilter.graph import Graph, Propagation
 
 
@@ -20,10 +21,9 @@ def lanczos_torch(
     width = columns_per_block or channels
     for start in range(0, channels, width):
         block = slice(start, start + width)
-        dense = x[:, block] if x.layout == torch.strided else _dense_columns(x, start, min(start + width, channels))
         _lanczos_block(
             propagation,
-            dense,
+            dense_columns(x, start, min(start + width, channels)),
             reorthogonalize,
             vectors[:, :, block],
             alpha[:, block],
@@ -32,15 +32,6 @@ def lanczos_torch(
             dimension[block],
         )
     return vectors, alpha, beta, norm, dimension
-
-
-def _dense_columns(x: Tensor, start: int, stop: int) -> Tensor:
-    first, last = int(x.ccol_indices()[start]), int(x.ccol_indices()[stop])
-    columns = torch.repeat_interleave(
-        torch.arange(stop - start, device=x.device), x.ccol_indices()[start : stop + 1].diff()
-    )
-    dense = x.values().new_zeros((x.shape[0], stop - start))
-    return dense.index_put_((x.row_indices()[first:last], columns), x.values()[first:last], accumulate=True)
 
 
 def _lanczos_block(
