@@ -153,11 +153,7 @@ def _lanczos_block(  # type: ignore[no-untyped-def]
     breakdown = 4 * np.sqrt(epsilon)
     # `current` holds v_k / sqrt(degree) before its normalisation: times `scale` it is v_k / sqrt(degree).
     # `previous` likewise holds v_{k-1}: times `carry` it is beta_{k-1} v_{k-1} / sqrt(degree).
-    scale, carry, shift = (
-        np.zeros(padded, current.dtype),
-        np.zeros(padded, current.dtype),
-        np.zeros(padded, current.dtype),
-    )
+    scale, carry, shift = np.zeros((3, padded), current.dtype)
     rounding = np.zeros((3, hops + 2, padded))
     chosen = np.zeros(padded, np.bool_)
 
