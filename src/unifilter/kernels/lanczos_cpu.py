@@ -155,7 +155,7 @@ def _lanczos_block(  # type: ignore[no-untyped-def]
     # `previous` likewise holds v_{k-1}: times `carry` it is beta_{k-1} v_{k-1} / sqrt(degree).
     scale, carry, shift = np.zeros((3, padded), current.dtype)
     rounding = np.zeros((3, hops + 2, padded))
-    chosen = np.zeros(padded, np.bool_)
+    chosen, suspect = np.zeros(padded, np.bool_), np.zeros(hops + 1, np.bool_)
 
     length = np.sqrt(_squared_norms(current))
     for column in range(columns):
@@ -177,24 +177,25 @@ def _lanczos_block(  # type: ignore[no-untyped-def]
         if hop == hops:
             break
         if mode != _NEVER:
-            any_chosen = False
             for first in range(0, columns, lanes):
                 # All columns of a vector together: cleaning one reads the others anyway, and cleaned together they
                 # need it together the next time.
                 last = min(columns, first + lanes)
-                need = False
+                suspect[:] = mode == _ALWAYS
+                need = mode == _ALWAYS
                 for column in range(first, last):
-                    if dimension[column] == hop + 1:
-                        need |= _estimate_rounding(rounding, column, hop, alpha, beta, residual, propagated, epsilon)
-                clean = mode == _ALWAYS or need
-                for column in range(first, last):
-                    chosen[column] = clean and dimension[column] == hop + 1
-                    any_chosen = any_chosen or chosen[column]
-            if any_chosen:
-                _reorthogonalise(vectors, hop, previous, root_degree, inverse_root, degree, chosen, residual, columns)
-                for column in range(columns):
+                    chosen[column] = dimension[column] == hop + 1
                     if chosen[column]:
-                        rounding[hop % 3, : hop + 1, column] = epsilon
+                        need |= _estimate_rounding(
+                            rounding, column, hop, alpha, beta, residual, propagated, epsilon, suspect
+                        )
+                if need:
+                    earlier = np.nonzero(suspect[: hop + 1])[0]
+                    _reorthogonalise(
+                        vectors, earlier, previous, root_degree, inverse_root, degree, chosen, residual, first, last
+                    )
+                    for other in earlier:
+                        rounding[hop % 3, other, first:last] = epsilon
         for column in range(columns):
             rest = np.sqrt(residual[column])
             carry[column] = 0
@@ -307,16 +308,26 @@ def _update_pass(current, previous, scale, shift, degree, root_degree, vector, c
 
 
 @_compile
-def _estimate_rounding(rounding, column, hop, alpha, beta, residual, propagated, epsilon):  # type: ignore[no-untyped-def]
-    """Simon's recurrence: what v_{hop+1} keeps of the vectors before it, from the tridiagonal alone."""
+def _estimate_rounding(  # type: ignore[no-untyped-def]
+    rounding, column, hop, alpha, beta, residual, propagated, epsilon, suspect
+):
+    """Simon's recurrence: what v_{hop+1} keeps of the vectors before it, from the tridiagonal alone.
+
+    Marks the vectors it keeps too much of, and tells whether it must be cleaned now.
+    """
     rest = np.sqrt(residual[column])
     noise = epsilon * np.sqrt(propagated[column])
     if rest <= noise:
+        suspect[: hop + 1] = True
         return True
     here, before, after = rounding[(hop + 2) % 3], rounding[(hop + 1) % 3], rounding[hop % 3]
+    # Most of what is kept lies along few early vectors. Larsen's choice: clean down to three quarters of the digits
+    # when half of them are at risk.
+    tolerable = epsilon**0.75
     here[hop, column] = 1
     worst = noise / rest
     after[hop, column] = worst
+    suspect[hop] |= worst > tolerable
     for other in range(hop):
         kept = beta[other, column] * here[other + 1, column]
         kept += (np.float64(alpha[other, column]) - alpha[hop, column]) * here[other, column]
@@ -325,6 +336,7 @@ def _estimate_rounding(rounding, column, hop, alpha, beta, residual, propagated,
         kept -= beta[hop - 1, column] * before[other, column]
         kept += noise if kept >= 0 else -noise
         after[other, column] = kept / rest
+        suspect[other] |= abs(after[other, column]) > tolerable
         worst = max(worst, abs(after[other, column]))
     # With half the digits left the tridiagonal is as accurate as if the vectors were exactly orthogonal; a tenth of
     # that, because the estimate can be too low by a small factor.
@@ -333,59 +345,48 @@ def _estimate_rounding(rounding, column, hop, alpha, beta, residual, propagated,
 
 @_compile
 def _reorthogonalise(  # type: ignore[no-untyped-def]
-    vectors, hop, block, root_degree, inverse_root, degree, chosen, residual, columns
+    vectors, earlier, block, root_degree, inverse_root, degree, chosen, residual, first, last
 ):
-    """Takes v_0 .. v_hop out of the chosen columns of ``block`` and renews their squared norms."""
-    nodes, padded = block.shape
+    """Takes earlier vectors out of the chosen columns of ``block``, ``first`` to ``last``, and renews their norms."""
+    nodes = block.shape[0]
     lanes = BYTES // block.itemsize
     zero = splat(block.dtype.type(0))
-    wanted = [column for column in range(0, columns, lanes) if chosen[column : column + lanes].any()]
     tail = np.zeros(lanes, block.dtype)
-    scaled = np.zeros((_ROWS_PER_SUM, padded), block.dtype)
-    kept = np.zeros((hop + 1, padded), block.dtype)
+    rows_here = np.zeros((_ROWS_PER_SUM, lanes), block.dtype)
+    kept = np.zeros((len(earlier), lanes), block.dtype)
+    total = np.zeros((len(earlier), lanes))
     # Once is enough: a vector that shrinks so far that a second pass would pay is taken for exhausted.
-    total = np.zeros((hop + 1, padded))
-    for first in range(0, nodes, _ROWS_PER_SUM):
-        last = min(nodes, first + _ROWS_PER_SUM)
-        for row in range(first, last):
-            row_root = splat(root_degree[row])
-            for column in wanted:
-                store(scaled, (row - first, column), load(block, (row, column)) * row_root)
-        for other in range(hop + 1):
-            for column in wanted:
-                partial = zero
-                for row in range(first, last):
-                    earlier = _load_vector(vectors, other, row, column, tail)
-                    partial = partial + earlier * load(scaled, (row - first, column))
-                store(kept, (other, column), partial)
-            for column in range(columns):
-                total[other, column] += kept[other, column]
-    for other in range(hop + 1):
-        for column in range(columns):
-            kept[other, column] = total[other, column] if chosen[column] else 0
-    squared = np.zeros(padded)
-    for first in range(0, nodes, _ROWS_PER_SUM):
-        last = min(nodes, first + _ROWS_PER_SUM)
-        for column in wanted:
-            for row in range(first, last):
-                store(scaled, (row - first, column), zero)
-            for other in range(hop + 1):
-                share = load(kept, (other, column))
-                for row in range(first, last):
-                    removed = share * _load_vector(vectors, other, row, column, tail)
-                    store(scaled, (row - first, column), load(scaled, (row - first, column)) + removed)
+    for start in range(0, nodes, _ROWS_PER_SUM):
+        stop = min(nodes, start + _ROWS_PER_SUM)
+        for row in range(start, stop):
+            store(rows_here, (row - start, 0), load(block, (row, first)) * splat(root_degree[row]))
+        for index, other in enumerate(earlier):
             partial = zero
-            for row in range(first, last):
-                removed = load(scaled, (row - first, column)) * splat(inverse_root[row])
-                rest = load(block, (row, column)) - removed
-                store(block, (row, column), rest)
-                partial = partial + rest * rest * splat(degree[row])
-            store(scaled, (0, column), partial)
-            for lane in range(column, min(columns, column + lanes)):
-                squared[lane] += scaled[0, lane]
-    for column in range(columns):
+            for row in range(start, stop):
+                partial = partial + _load_vector(vectors, other, row, first, tail) * load(rows_here, (row - start, 0))
+            store(kept, (index, 0), partial)
+        total += kept
+    for column in range(first, last):
+        kept[:, column - first] = total[:, column - first] * chosen[column]
+    squared = np.zeros(lanes)
+    for start in range(0, nodes, _ROWS_PER_SUM):
+        stop = min(nodes, start + _ROWS_PER_SUM)
+        rows_here[:, :] = 0
+        for index, other in enumerate(earlier):
+            share = load(kept, (index, 0))
+            for row in range(start, stop):
+                removed = share * _load_vector(vectors, other, row, first, tail)
+                store(rows_here, (row - start, 0), load(rows_here, (row - start, 0)) + removed)
+        partial = zero
+        for row in range(start, stop):
+            rest = load(block, (row, first)) - load(rows_here, (row - start, 0)) * splat(inverse_root[row])
+            store(block, (row, first), rest)
+            partial = partial + rest * rest * splat(degree[row])
+        store(rows_here, (0, 0), partial)
+        squared += rows_here[0]
+    for column in range(first, last):
         if chosen[column]:
-            residual[column] = squared[column]
+            residual[column] = squared[column - first]
 
 
 @_compile_inline
