@@ -19,13 +19,16 @@ from numba import njit
 from torch import Tensor
 
 from unifilter.graph import Graph
-from unifilter.kernels.lanes import BYTES, load, prefetch_for_writing, splat, store
+from unifilter.kernels.lanes import BYTES, load, prefetch_for_reading, prefetch_for_writing, splat, store
 
 # Wide enough for long contiguous writes, narrow enough that two vectors of a few thousand nodes stay in cache.
 _BLOCK_BYTES = 512
 # Rows summed in the signal's own precision before the sum goes to a double-precision total.
 _ROWS_PER_SUM = 64
 _PAGE = 4096
+# A block larger than this is not in a core's own cache: neighbours are then requested this many ahead.
+_NEAR_BYTES = 4 << 20
+_NEIGHBOURS_AHEAD = 16
 # How many rows ahead the result's cache lines are requested.
 _ROWS_AHEAD = 8
 
@@ -227,12 +230,17 @@ def _normalise(block, length, root_degree):  # type: ignore[no-untyped-def]
 
 
 @_compile_inline
-def _neighbour_sum(row_start, neighbours, weights, block, row, column):  # type: ignore[no-untyped-def]
+def _neighbour_sum(row_start, neighbours, weights, block, row, column, far):  # type: ignore[no-untyped-def]
     # Two sums side by side: additions overlap instead of waiting for each other.
     even = odd = splat(block.dtype.type(0))
+    half = BYTES // block.itemsize // 2
     entry, stop = row_start[row], row_start[row + 1]
     if weights is None:
         while entry + 2 <= stop:
+            if far and entry + _NEIGHBOURS_AHEAD + 1 < len(neighbours):
+                for ahead in range(entry + _NEIGHBOURS_AHEAD, entry + _NEIGHBOURS_AHEAD + 2):
+                    prefetch_for_reading(block, (neighbours[ahead], column))
+                    prefetch_for_reading(block, (neighbours[ahead], column + half))
             even = even + load(block, (neighbours[entry], column))
             odd = odd + load(block, (neighbours[entry + 1], column))
             entry += 2
@@ -254,13 +262,14 @@ def _product_pass(  # type: ignore[no-untyped-def]
     lanes = BYTES // current.itemsize
     padded = -(-columns // lanes) * lanes
     projection, propagated = np.zeros(current.shape[1]), np.zeros(current.shape[1])
+    far = current.size * current.itemsize > _NEAR_BYTES
     partial = np.zeros((2, padded), current.dtype)
     for first in range(0, nodes, _ROWS_PER_SUM):
         partial[:, :] = 0
         for row in range(first, min(nodes, first + _ROWS_PER_SUM)):
             row_degree, row_inverse = splat(degree[row]), splat(inverse_degree[row])
             for column in range(0, padded, lanes):
-                total = _neighbour_sum(row_start, neighbours, weights, current, row, column)
+                total = _neighbour_sum(row_start, neighbours, weights, current, row, column, far)
                 product = total * load(scale, (column,)) * row_inverse
                 rest = product - load(carry, (column,)) * load(previous, (row, column))
                 store(previous, (row, column), rest)

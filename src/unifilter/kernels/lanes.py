@@ -71,21 +71,27 @@ def store(typing_context: Any, array: Any, index: Any, value: Any) -> Any:
     return types.void(array, _indices(index), value), generate
 
 
-@intrinsic
-def prefetch_for_writing(typing_context: Any, array: Any, index: Any) -> Any:
-    """Ask for the cache line at ``index`` (a tuple) before it is written."""
+def _define_prefetch(write: bool) -> Any:
+    @intrinsic
+    def prefetch(typing_context: Any, array: Any, index: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            address, number = ir.IntType(8).as_pointer(), ir.IntType(32)
+            function = cgutils.get_or_insert_function(
+                builder.module, ir.FunctionType(ir.VoidType(), [address, number, number, number]), "llvm.prefetch.p0"
+            )
+            pointer = builder.bitcast(_pointer(context, builder, array, *arguments), address)
+            second_level_cache, data = number(2), number(1)
+            builder.call(function, [pointer, number(int(write)), second_level_cache, data])
+            return context.get_dummy_value()
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        address, number = ir.IntType(8).as_pointer(), ir.IntType(32)
-        function = cgutils.get_or_insert_function(
-            builder.module, ir.FunctionType(ir.VoidType(), [address, number, number, number]), "llvm.prefetch.p0"
-        )
-        pointer = builder.bitcast(_pointer(context, builder, array, *arguments), address)
-        write, second_level_cache, data = number(1), number(2), number(1)
-        builder.call(function, [pointer, write, second_level_cache, data])
-        return context.get_dummy_value()
+        return types.void(array, _indices(index)), generate
 
-    return types.void(array, _indices(index)), generate
+    return prefetch
+
+
+# Ask for the cache line at an index (a tuple) before it is read, or written.
+prefetch_for_reading = _define_prefetch(write=False)
+prefetch_for_writing = _define_prefetch(write=True)
 
 
 @intrinsic
