@@ -6,9 +6,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import torch
-from numba import njit
 from torch import Tensor
 
+from unifilter.kernels.compiling import compile_kernel
 from unifilter.kernels.lanes import BYTES, load, splat, store
 
 
@@ -32,7 +32,7 @@ def combine(vectors: Tensor, coefficients: Tensor) -> Tensor:
     return torch.from_numpy(result)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compile_kernel
 def _combine_rows(vectors, matrix, terms, begin, end, result):  # type: ignore[no-untyped-def]
     channels = vectors.shape[2]
     lanes = BYTES // vectors.itemsize

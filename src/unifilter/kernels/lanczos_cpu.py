@@ -15,26 +15,21 @@ from typing import Any
 import numba
 import numpy as np
 import torch
-from numba import njit
 from torch import Tensor
 
 from unifilter.graph import Graph
+from unifilter.kernels.compiling import compile_inline, compile_kernel
 from unifilter.kernels.lanes import BYTES, load, prefetch_for_reading, prefetch_for_writing, splat, store
+from unifilter.kernels.orthogonality import ROWS_PER_SUM, estimate_rounding, reorthogonalise
 
 # Wide enough for long contiguous writes, narrow enough that two vectors of a few thousand nodes stay in cache.
 _BLOCK_BYTES = 512
-# Rows summed in the signal's own precision before the sum goes to a double-precision total.
-_ROWS_PER_SUM = 64
 _PAGE = 4096
 # A block larger than this is not in a core's own cache: neighbours are then requested this many ahead.
 _NEAR_BYTES = 4 << 20
 _NEIGHBOURS_AHEAD = 16
 # How many rows ahead the result's cache lines are requested.
 _ROWS_AHEAD = 8
-
-_compile = njit(nogil=True, cache=True, error_model="numpy")
-# For what is called once per row: an array is passed as seven numbers, which costs more than the few lines inside.
-_compile_inline = njit(nogil=True, cache=True, error_model="numpy", forceinline=True)
 
 
 def lanczos_cpu(
@@ -121,7 +116,7 @@ def _filler(x: Tensor) -> Any:
     return lambda start, stop, block: _fill_sparse(starts, rows, values, start, stop, block)
 
 
-@_compile
+@compile_kernel
 def _fill_dense(x, start, stop, block):  # type: ignore[no-untyped-def]
     for row in range(x.shape[0]):
         block[row, : stop - start] = x[row, start:stop]
@@ -129,7 +124,7 @@ def _fill_dense(x, start, stop, block):  # type: ignore[no-untyped-def]
         block[row, stop - start :] = 0
 
 
-@_compile
+@compile_kernel
 def _fill_sparse(column_start, rows, values, start, stop, block):  # type: ignore[no-untyped-def]
     block[:, :] = 0
     for column in range(start, stop):
@@ -141,7 +136,7 @@ def _fill_sparse(column_start, rows, values, start, stop, block):  # type: ignor
 _NEVER, _WHERE_NEEDED, _ALWAYS = 0, 1, 2
 
 
-@_compile
+@compile_kernel
 def _lanczos_block(  # type: ignore[no-untyped-def]
     row_start, neighbours, weights, root_degree, degree, inverse_degree,
     current, previous, mode, vectors, alpha, beta, norm, dimension,
@@ -189,12 +184,12 @@ def _lanczos_block(  # type: ignore[no-untyped-def]
                 for column in range(first, last):
                     chosen[column] = dimension[column] == hop + 1
                     if chosen[column]:
-                        need |= _estimate_rounding(
+                        need |= estimate_rounding(
                             rounding, column, hop, alpha, beta, residual, propagated, epsilon, suspect
                         )
                 if need:
                     earlier = np.nonzero(suspect[: hop + 1])[0]
-                    _reorthogonalise(
+                    reorthogonalise(
                         vectors, earlier, previous, root_degree, inverse_root, degree, chosen, residual, first, last
                     )
                     for other in earlier:
@@ -212,7 +207,7 @@ def _lanczos_block(  # type: ignore[no-untyped-def]
         current, previous = previous, current
 
 
-@_compile
+@compile_kernel
 def _squared_norms(block):  # type: ignore[no-untyped-def]
     total = np.zeros(block.shape[1])
     for row in range(block.shape[0]):
@@ -221,7 +216,7 @@ def _squared_norms(block):  # type: ignore[no-untyped-def]
     return total
 
 
-@_compile
+@compile_kernel
 def _normalise(block, length, root_degree):  # type: ignore[no-untyped-def]
     for row in range(block.shape[0]):
         for column in range(block.shape[1]):
@@ -229,7 +224,7 @@ def _normalise(block, length, root_degree):  # type: ignore[no-untyped-def]
                 block[row, column] /= length[column] * root_degree[row]
 
 
-@_compile_inline
+@compile_inline
 def _neighbour_sum(row_start, neighbours, weights, block, row, column, far):  # type: ignore[no-untyped-def]
     # Two sums side by side: additions overlap instead of waiting for each other.
     even = odd = splat(block.dtype.type(0))
@@ -253,7 +248,7 @@ def _neighbour_sum(row_start, neighbours, weights, block, row, column, far):  # 
     return even + odd
 
 
-@_compile
+@compile_kernel
 def _product_pass(  # type: ignore[no-untyped-def]
     row_start, neighbours, weights, degree, inverse_degree, current, previous, scale, carry, columns
 ):
@@ -264,9 +259,9 @@ def _product_pass(  # type: ignore[no-untyped-def]
     projection, propagated = np.zeros(current.shape[1]), np.zeros(current.shape[1])
     far = current.size * current.itemsize > _NEAR_BYTES
     partial = np.zeros((2, padded), current.dtype)
-    for first in range(0, nodes, _ROWS_PER_SUM):
+    for first in range(0, nodes, ROWS_PER_SUM):
         partial[:, :] = 0
-        for row in range(first, min(nodes, first + _ROWS_PER_SUM)):
+        for row in range(first, min(nodes, first + ROWS_PER_SUM)):
             row_degree, row_inverse = splat(degree[row]), splat(inverse_degree[row])
             for column in range(0, padded, lanes):
                 total = _neighbour_sum(row_start, neighbours, weights, current, row, column, far)
@@ -282,7 +277,7 @@ def _product_pass(  # type: ignore[no-untyped-def]
     return projection, propagated
 
 
-@_compile
+@compile_kernel
 def _update_pass(current, previous, scale, shift, degree, root_degree, vector, columns):  # type: ignore[no-untyped-def]
     """Writes v_k to ``vector``, takes it out of ``previous`` and returns the squared norm of what remains."""
     nodes = current.shape[0]
@@ -292,9 +287,9 @@ def _update_pass(current, previous, scale, shift, degree, root_degree, vector, c
     squared = np.zeros(current.shape[1])
     partial = np.zeros((1, padded), current.dtype)
     tail = np.zeros((1, lanes), current.dtype)
-    for first in range(0, nodes, _ROWS_PER_SUM):
+    for first in range(0, nodes, ROWS_PER_SUM):
         partial[:, :] = 0
-        for row in range(first, min(nodes, first + _ROWS_PER_SUM)):
+        for row in range(first, min(nodes, first + ROWS_PER_SUM)):
             row_degree, row_root = splat(degree[row]), splat(root_degree[row])
             if row + _ROWS_AHEAD < nodes:
                 for column in range(0, columns, lanes // 2):
@@ -314,95 +309,3 @@ def _update_pass(current, previous, scale, shift, degree, root_degree, vector, c
         for column in range(padded):
             squared[column] += partial[0, column]
     return squared
-
-
-@_compile
-def _estimate_rounding(  # type: ignore[no-untyped-def]
-    rounding, column, hop, alpha, beta, residual, propagated, epsilon, suspect
-):
-    """Simon's recurrence: what v_{hop+1} keeps of the vectors before it, from the tridiagonal alone.
-
-    Marks the vectors it keeps too much of, and tells whether it must be cleaned now.
-    """
-    rest = np.sqrt(residual[column])
-    noise = epsilon * np.sqrt(propagated[column])
-    if rest <= noise:
-        suspect[: hop + 1] = True
-        return True
-    here, before, after = rounding[(hop + 2) % 3], rounding[(hop + 1) % 3], rounding[hop % 3]
-    # Most of what is kept lies along few early vectors. Larsen's choice: clean down to three quarters of the digits
-    # when half of them are at risk.
-    tolerable = epsilon**0.75
-    here[hop, column] = 1
-    worst = noise / rest
-    after[hop, column] = worst
-    suspect[hop] |= worst > tolerable
-    for other in range(hop):
-        kept = beta[other, column] * here[other + 1, column]
-        kept += (np.float64(alpha[other, column]) - alpha[hop, column]) * here[other, column]
-        if other > 0:
-            kept += beta[other - 1, column] * here[other - 1, column]
-        kept -= beta[hop - 1, column] * before[other, column]
-        kept += noise if kept >= 0 else -noise
-        after[other, column] = kept / rest
-        suspect[other] |= abs(after[other, column]) > tolerable
-        worst = max(worst, abs(after[other, column]))
-    # With half the digits left the tridiagonal is as accurate as if the vectors were exactly orthogonal; a tenth of
-    # that, because the estimate can be too low by a small factor.
-    return worst > 0.1 * np.sqrt(epsilon)
-
-
-@_compile
-def _reorthogonalise(  # type: ignore[no-untyped-def]
-    vectors, earlier, block, root_degree, inverse_root, degree, chosen, residual, first, last
-):
-    """Takes earlier vectors out of the chosen columns of ``block``, ``first`` to ``last``, and renews their norms."""
-    nodes = block.shape[0]
-    lanes = BYTES // block.itemsize
-    zero = splat(block.dtype.type(0))
-    tail = np.zeros(lanes, block.dtype)
-    rows_here = np.zeros((_ROWS_PER_SUM, lanes), block.dtype)
-    kept = np.zeros((len(earlier), lanes), block.dtype)
-    total = np.zeros((len(earlier), lanes))
-    # Once is enough: a vector that shrinks so far that a second pass would pay is taken for exhausted.
-    for start in range(0, nodes, _ROWS_PER_SUM):
-        stop = min(nodes, start + _ROWS_PER_SUM)
-        for row in range(start, stop):
-            store(rows_here, (row - start, 0), load(block, (row, first)) * splat(root_degree[row]))
-        for index, other in enumerate(earlier):
-            partial = zero
-            for row in range(start, stop):
-                partial = partial + _load_vector(vectors, other, row, first, tail) * load(rows_here, (row - start, 0))
-            store(kept, (index, 0), partial)
-        total += kept
-    for column in range(first, last):
-        kept[:, column - first] = total[:, column - first] * chosen[column]
-    squared = np.zeros(lanes)
-    for start in range(0, nodes, _ROWS_PER_SUM):
-        stop = min(nodes, start + _ROWS_PER_SUM)
-        rows_here[:, :] = 0
-        for index, other in enumerate(earlier):
-            share = load(kept, (index, 0))
-            for row in range(start, stop):
-                removed = share * _load_vector(vectors, other, row, first, tail)
-                store(rows_here, (row - start, 0), load(rows_here, (row - start, 0)) + removed)
-        partial = zero
-        for row in range(start, stop):
-            rest = load(block, (row, first)) - load(rows_here, (row - start, 0)) * splat(inverse_root[row])
-            store(block, (row, first), rest)
-            partial = partial + rest * rest * splat(degree[row])
-        store(rows_here, (0, 0), partial)
-        squared += rows_here[0]
-    for column in range(first, last):
-        if chosen[column]:
-            residual[column] = squared[column - first]
-
-
-@_compile_inline
-def _load_vector(vectors, hop, row, column, tail):  # type: ignore[no-untyped-def]
-    """Lanes of a stored vector, through ``tail`` where its columns end within them."""
-    if column + tail.shape[0] <= vectors.shape[2]:
-        return load(vectors, (hop, row, column))
-    for rest in range(vectors.shape[2] - column):
-        tail[rest] = vectors[hop, row, column + rest]
-    return load(tail, (0,))

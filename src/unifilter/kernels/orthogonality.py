@@ -1,0 +1,103 @@
+"""How the fused factorisation keeps its vectors orthogonal: an estimate of the loss, and its removal."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from unifilter.kernels.compiling import compile_inline, compile_kernel
+from unifilter.kernels.lanes import BYTES, load, splat, store
+
+# Rows summed in the signal's own precision before the sum goes to a double-precision total.
+ROWS_PER_SUM = 64
+
+
+@compile_kernel
+def estimate_rounding(  # type: ignore[no-untyped-def]
+    rounding, column, hop, alpha, beta, residual, propagated, epsilon, suspect
+):
+    """Simon's recurrence: what v_{hop+1} keeps of the vectors before it, from the tridiagonal alone.
+
+    Marks the vectors it keeps too much of, and tells whether it must be cleaned now.
+    """
+    rest = np.sqrt(residual[column])
+    noise = epsilon * np.sqrt(propagated[column])
+    if rest <= noise:
+        suspect[: hop + 1] = True
+        return True
+    here, before, after = rounding[(hop + 2) % 3], rounding[(hop + 1) % 3], rounding[hop % 3]
+    # Most of what is kept lies along few early vectors. Larsen's choice: clean down to three quarters of the digits
+    # when half of them are at risk.
+    tolerable = epsilon**0.75
+    here[hop, column] = 1
+    worst = noise / rest
+    after[hop, column] = worst
+    suspect[hop] |= worst > tolerable
+    for other in range(hop):
+        kept = beta[other, column] * here[other + 1, column]
+        kept += (np.float64(alpha[other, column]) - alpha[hop, column]) * here[other, column]
+        if other > 0:
+            kept += beta[other - 1, column] * here[other - 1, column]
+        kept -= beta[hop - 1, column] * before[other, column]
+        kept += noise if kept >= 0 else -noise
+        after[other, column] = kept / rest
+        suspect[other] |= abs(after[other, column]) > tolerable
+        worst = max(worst, abs(after[other, column]))
+    # With half the digits left the tridiagonal is as accurate as if the vectors were exactly orthogonal; a tenth of
+    # that, because the estimate can be too low by a small factor.
+    return worst > 0.1 * np.sqrt(epsilon)
+
+
+@compile_kernel
+def reorthogonalise(  # type: ignore[no-untyped-def]
+    vectors, earlier, block, root_degree, inverse_root, degree, chosen, residual, first, last
+):
+    """Takes earlier vectors out of the chosen columns of ``block``, ``first`` to ``last``, and renews their norms."""
+    nodes = block.shape[0]
+    lanes = BYTES // block.itemsize
+    zero = splat(block.dtype.type(0))
+    tail = np.zeros(lanes, block.dtype)
+    rows_here = np.zeros((ROWS_PER_SUM, lanes), block.dtype)
+    kept = np.zeros((len(earlier), lanes), block.dtype)
+    total = np.zeros((len(earlier), lanes))
+    # Once is enough: a vector that shrinks so far that a second pass would pay is taken for exhausted.
+    for start in range(0, nodes, ROWS_PER_SUM):
+        stop = min(nodes, start + ROWS_PER_SUM)
+        for row in range(start, stop):
+            store(rows_here, (row - start, 0), load(block, (row, first)) * splat(root_degree[row]))
+        for index, other in enumerate(earlier):
+            partial = zero
+            for row in range(start, stop):
+                partial = partial + _load_vector(vectors, other, row, first, tail) * load(rows_here, (row - start, 0))
+            store(kept, (index, 0), partial)
+        total += kept
+    for column in range(first, last):
+        kept[:, column - first] = total[:, column - first] * chosen[column]
+    squared = np.zeros(lanes)
+    for start in range(0, nodes, ROWS_PER_SUM):
+        stop = min(nodes, start + ROWS_PER_SUM)
+        rows_here[:, :] = 0
+        for index, other in enumerate(earlier):
+            share = load(kept, (index, 0))
+            for row in range(start, stop):
+                removed = share * _load_vector(vectors, other, row, first, tail)
+                store(rows_here, (row - start, 0), load(rows_here, (row - start, 0)) + removed)
+        partial = zero
+        for row in range(start, stop):
+            rest = load(block, (row, first)) - load(rows_here, (row - start, 0)) * splat(inverse_root[row])
+            store(block, (row, first), rest)
+            partial = partial + rest * rest * splat(degree[row])
+        store(rows_here, (0, 0), partial)
+        squared += rows_here[0]
+    for column in range(first, last):
+        if chosen[column]:
+            residual[column] = squared[column - first]
+
+
+@compile_inline
+def _load_vector(vectors, hop, row, column, tail):  # type: ignore[no-untyped-def]
+    """Lanes of a stored vector, through ``tail`` where its columns end within them."""
+    if column + tail.shape[0] <= vectors.shape[2]:
+        return load(vectors, (hop, row, column))
+    for rest in range(vectors.shape[2] - column):
+        tail[rest] = vectors[hop, row, column + rest]
+    return load(tail, (0,))
