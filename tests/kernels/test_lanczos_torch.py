@@ -35,3 +35,15 @@ def test_single_precision_and_many_hops(sparse: bool) -> None:
     assert torch.allclose(alpha[:10], fused[1][:10], atol=1e-4)
     gram = torch.einsum("knc,lnc->ckl", vectors, vectors)
     assert (gram - torch.eye(61)).abs().max() < 1e-3
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_block_larger_than_the_cache(weighted: bool) -> None:
+    nodes = 40_000
+    generator = torch.Generator().manual_seed(0)
+    edges = torch.randint(nodes, (2, 3 * nodes), generator=generator)
+    weight = torch.rand(3 * nodes, generator=generator) + 0.5 if weighted else None
+    graph = Graph.from_edges(edges, num_nodes=nodes, edge_weight=weight)
+    x = torch.randn(nodes, 32, generator=generator)
+    for left, right in zip(lanczos_cpu(graph, x, 3, None, None), lanczos_torch(graph, x, 3, None, None), strict=True):
+        assert torch.allclose(left, right, atol=1e-4)
