@@ -27,5 +27,5 @@ def test_the_basis_of_the_contributors_page() -> None:
     exec(code, names)
     import torch
 
-    values = names["Legendre"]().evaluate(torch.tensor([0.0, 1.0, 2.0]), hops=2)  # type: ignore[operator]
-    assert values.tolist() == [[1.0, 1.0, 1.0], [1.0, 0.0, -1.0], [1.0, -0.5, 1.0]]
+    values = names["SecondKind"]().evaluate(torch.tensor([0.0, 1.0, 2.0]), hops=2)  # type: ignore[operator]
+    assert values.tolist() == [[1.0, 1.0, 1.0], [2.0, 0.0, -2.0], [3.0, -1.0, 3.0]]

@@ -117,21 +117,24 @@ class Factorization:
         return self.tridiagonal.channels
 
     def coefficients(self, basis: str | Basis | type[Basis], **parameters: Any) -> Tensor:
-        """The matrix of a basis on the Lanczos vectors, ``[hops + 1, hops + 1, channels]``; no n-sized work."""
+        """The matrix of a basis on the Lanczos vectors, ``[m, hops + 1, channels]``; no n-sized work.
+
+        The number of basis vectors m is ``hops + 1``, except where the basis says otherwise (``"even"`` has fewer).
+        """
         return make_basis(basis, **parameters).coefficients(self.tridiagonal)
 
     def basis(self, basis: str | Basis | type[Basis], **parameters: Any) -> Tensor:
-        """The vectors of a basis, ``[hops + 1, num_nodes, channels]``.
+        """The vectors of a basis, ``[m, num_nodes, channels]``; m is ``hops + 1`` for most, see :meth:`coefficients`.
 
         Args:
-            basis: ``"uni"``, ``"homophily"``, ``"heterophily"``, ``"orthonormal"``, or a
-                :class:`unifilter.bases.Basis` of your own.
+            basis: A name, such as ``"uni"``, ``"homophily"`` or ``"chebyshev"`` (``unifilter.bases.BASES`` has them
+                all), or a :class:`unifilter.bases.Basis` of your own, as a class or built.
             parameters: What the basis takes, such as ``tau`` and ``homophily``.
         """
         return combine(self.vectors, self.coefficients(basis, **parameters))
 
     def frequencies(self, basis: str | Basis | type[Basis], **parameters: Any) -> Tensor:
-        """Definition 2.2 for every vector of a basis, ``[hops + 1, channels]`` in [0, 1], from the tridiagonal alone.
+        """Definition 2.2 for every vector of a basis, ``[m, channels]`` in [0, 1], from the tridiagonal alone.
 
         A zero vector has frequency 0.
         """

@@ -1,86 +1,23 @@
-"""One contract for every basis, and the paper's theorems for its own."""
+"""The paper's theorems for its own bases, users' own bases, and what is said about wrong ones."""
 
 from __future__ import annotations
 
-import inspect
 import math
 from collections.abc import Iterator
-from typing import TypeVar
 
 import networkx as nx
 import numpy as np
 import pytest
 import torch
-from dense import propagation_matrix
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.special import eval_chebyu
 from strategies import connected_graph, graphs, signals
 
-from unifilter import Graph, dirichlet_energy, factorize
-from unifilter.bases import BASES, Basis, Heterophily, Monomial, PolynomialBasis, Uni, make_basis
+from unifilter import Graph, dirichlet_energy, factorize, signal_frequency
+from unifilter.bases import Basis, Heterophily, Monomial, PolynomialBasis, Uni, make_basis
 from unifilter.bases.base import Multiply
-
-AnyBasis = TypeVar("AnyBasis", bound=Basis)
-PARAMETERS = {"tau": 0.3, "homophily": 0.4}
-
-
-def example_of(family: type[AnyBasis]) -> AnyBasis:
-    """An instance with values for whatever parameters the family has."""
-    names = inspect.signature(family).parameters
-    return family(**{name: value for name, value in PARAMETERS.items() if name in names})
-
-
-@pytest.mark.parametrize("family", sorted(set(BASES.values()), key=lambda f: f.__name__))
-class TestContract:
-    @pytest.mark.parametrize("hops", [1, 6])
-    def test_equals_the_dense_eigendecomposition_filter(self, family: type[Basis], hops: int) -> None:
-        graph = connected_graph(30)
-        x = signals(graph, 3, 0)
-        fact = factorize(graph, x, hops)
-        basis = example_of(family)
-        values, directions = np.linalg.eigh(np.eye(30) - propagation_matrix(graph))
-        responses = basis.evaluate(torch.from_numpy(values), fact.tridiagonal)
-        if responses.ndim == 2:
-            responses = responses[:, :, None].expand(-1, -1, 3)
-        modes = torch.from_numpy(directions)
-        filtered = modes @ (responses * (modes.T @ x))
-        assert torch.allclose(fact.basis(basis), filtered, atol=1e-9)
-        assert torch.equal(
-            fact.evaluate(basis, torch.from_numpy(values)), basis.evaluate(torch.from_numpy(values), fact.tridiagonal)
-        )
-
-    def test_shapes_and_dtypes(self, family: type[Basis]) -> None:
-        graph = connected_graph(20)
-        for dtype in (torch.float32, torch.float64):
-            fact = factorize(graph, signals(graph, 2, 0, dtype), 4)
-            basis = example_of(family)
-            assert fact.coefficients(basis).shape == (5, 5, 2)
-            assert fact.coefficients(basis).dtype == fact.basis(basis).dtype == fact.frequencies(basis).dtype == dtype
-            assert fact.basis(basis).shape == (5, 20, 2)
-
-    def test_disconnected_graph_with_an_isolated_node_and_a_zero_column(self, family: type[Basis]) -> None:
-        graph = Graph.from_edges(np.array([[0, 1, 3], [1, 2, 4]]), num_nodes=6)
-        x = torch.eye(6)[:, [0, 3, 5]]
-        x[:, 1] = 0
-        fact = factorize(graph, x, 5)
-        assert torch.isfinite(fact.basis(example_of(family))).all()
-        assert (fact.basis(example_of(family))[:, :, 1] == 0).all()
-        assert torch.isfinite(fact.evaluate(example_of(family), torch.linspace(0, 2, 7))).all()
-
-    def test_repr_can_be_read_back(self, family: type[Basis]) -> None:
-        basis = example_of(family)
-        names = {f.__name__: f for f in BASES.values()}
-        assert repr(eval(repr(basis), names)) == repr(basis)
-
-
-@pytest.mark.parametrize("family", sorted({f for f in BASES.values() if issubclass(f, PolynomialBasis)}, key=str))
-def test_polynomial_families_equal_their_direct_evaluation(family: type[PolynomialBasis]) -> None:
-    basis = example_of(family)
-    graph = connected_graph(30)
-    for dtype, tolerance in ((torch.float32, 1e-5), (torch.float64, 1e-12)):
-        x = signals(graph, 3, 0, dtype)
-        direct = torch.stack(list(basis.sequence(graph.propagate, x, 7)))
-        assert torch.allclose(factorize(graph, x, 7).basis(basis), direct, atol=tolerance)
+from unifilter.tridiagonal import Tridiagonal
 
 
 @given(graphs(), st.integers(1, 8), st.floats(0, 1), st.integers(0, 99))
@@ -180,25 +117,70 @@ def test_released_formulation_is_the_published_recurrence() -> None:
     assert (released @ released.T - cosine).fill_diagonal_(0).abs().max() > 0.05
 
 
-def test_a_polynomial_family_in_one_method() -> None:
-    class Legendre(PolynomialBasis):
-        def sequence(self, multiply: Multiply, start: torch.Tensor, hops: int) -> Iterator[torch.Tensor]:
-            before, here = torch.zeros_like(start), start
-            for k in range(hops + 1):
-                yield here
-                before, here = here, ((2 * k + 1) * multiply(here) - k * before) / (k + 1)
+class SecondKind(PolynomialBasis):
+    """A polynomial family of a user: Chebyshev polynomials of the second kind, U_k(P)."""
 
+    def sequence(self, multiply: Multiply, start: torch.Tensor, hops: int) -> Iterator[torch.Tensor]:
+        before, here = torch.zeros_like(start), start
+        for _ in range(hops + 1):
+            yield here
+            before, here = here, 2 * multiply(here) - before
+
+
+class Partial(Basis):
+    """A basis of a user that adapts to the signal: the sums of the first Lanczos vectors, times a factor."""
+
+    def __init__(self, factor: float = 2.0) -> None:
+        self.factor = factor
+
+    def coefficients(self, tridiagonal: Tridiagonal) -> torch.Tensor:
+        rows = torch.ones(tridiagonal.hops + 1, tridiagonal.hops + 1, dtype=tridiagonal.alpha.dtype).tril()
+        return self.factor * rows[:, :, None].repeat(1, 1, tridiagonal.channels)
+
+
+def test_a_polynomial_family_in_one_method() -> None:
     mu = torch.linspace(-1, 1, 9, dtype=torch.float64)
-    values = Legendre().evaluate(1 - mu, hops=5)
-    for k in range(6):
-        expected = np.polynomial.legendre.legval(mu.numpy(), np.eye(6)[k])
-        np.testing.assert_allclose(values[k], expected, atol=1e-14)
+    for k, values in enumerate(SecondKind().evaluate(1 - mu, hops=5)):
+        np.testing.assert_allclose(values, eval_chebyu(k, mu.numpy()), atol=1e-14)
     graph = connected_graph()
     x = signals(graph, 2, 0)
     fact = factorize(graph, x, 5)
-    direct = torch.stack(list(Legendre().sequence(graph.propagate, x, 5)))
-    for family in (Legendre, Legendre()):
-        assert torch.allclose(fact.basis(family), direct, atol=1e-12)
+    direct = torch.stack(list(SecondKind().sequence(graph.propagate, x, 5)))
+    for own in (SecondKind, SecondKind()):
+        assert torch.allclose(fact.basis(own), direct, atol=1e-12)
+        assert torch.equal(fact.evaluate(own, 1 - mu), SecondKind().evaluate(1 - mu, hops=5))
+        for level, vectors in zip(fact.frequencies(own), direct, strict=True):
+            assert torch.allclose(level, signal_frequency(graph, vectors), atol=1e-9)
+    assert SecondKind().identity_weights(3).tolist() == [1, 0, 0, 0]
+
+
+def test_a_basis_of_ones_own_that_adapts_to_the_signal() -> None:
+    graph = connected_graph()
+    fact = factorize(graph, signals(graph, 2, 0), 5)
+    for own, factor in ((Partial, 2.0), (Partial(3.0), 3.0), (make_basis(Partial, factor=4.0), 4.0)):
+        assert torch.allclose(fact.basis(own), factor * fact.vectors.cumsum(dim=0), atol=1e-12)
+    assert torch.equal(fact.basis(Partial, factor=5.0), fact.basis(Partial(5.0)))
+    assert repr(make_basis(Partial)) == "Partial(factor=2.0)"
+    with pytest.raises(ValueError, match="the basis Partial takes factor: .*'weight'"):
+        fact.basis(Partial, weight=1.0)
+
+
+def test_self_loops_are_a_matter_of_the_graph() -> None:
+    """The powers with self-loops of SGC and GPR-GNN are the monomial basis on the graph that has them."""
+    edges = np.array([[0, 1, 2, 3, 0], [1, 2, 3, 4, 2]])
+    adjacency = np.zeros((6, 6))
+    adjacency[edges[0], edges[1]] = 1
+    adjacency = adjacency + adjacency.T + np.eye(6)
+    scale = adjacency.sum(axis=1) ** -0.5
+    matrix = scale[:, None] * adjacency * scale
+    looped = Graph.from_edges(edges, num_nodes=6, self_loops="add")
+    x = signals(looped, 2, 0)
+    powers = np.stack([np.linalg.matrix_power(matrix, k) @ x.numpy() for k in range(5)])
+    np.testing.assert_allclose(factorize(looped, x, 4).basis("monomial"), powers, atol=1e-7)
+    # Node 5 is isolated: its loop keeps its signal, where without loops nothing arrives.
+    np.testing.assert_allclose(powers[:, 5], np.stack([x[5]] * 5))
+    plain = factorize(Graph.from_edges(edges, num_nodes=6), x, 4).basis("monomial")
+    assert plain[1:, 5].abs().max() < 1e-7
 
 
 @pytest.mark.parametrize("value", [-0.1, 1.1, float("nan"), None, "much"])
@@ -213,7 +195,7 @@ def test_tau_and_homophily_lie_between_0_and_1(value: float) -> None:
 
 def test_what_is_said_about_wrong_bases() -> None:
     fact = factorize(connected_graph(), torch.eye(60)[:, :1], 2)
-    with pytest.raises(ValueError, match="there is no basis 'fourier': choose one of heterophily, homophily, monomial"):
+    with pytest.raises(ValueError, match="there is no basis 'fourier': choose one of bernstein, .*homophily, jacobi"):
         fact.basis("fourier")
     with pytest.raises(ValueError, match="the basis Uni takes tau, homophily, formulation: missing .*'tau'"):
         fact.basis("uni")
@@ -231,3 +213,22 @@ def test_what_is_said_about_wrong_bases() -> None:
         Uni(0.3, 0.3).evaluate(torch.zeros(1))
     with pytest.raises(ValueError, match="say up to which degree"):
         Monomial().evaluate(torch.zeros(1))
+    with pytest.raises(ValueError, match="hops must be a whole number of at least 1, not 0"):
+        Monomial().evaluate(torch.zeros(1), hops=0)
+
+
+def test_what_is_said_where_no_weights_give_the_signal_back() -> None:
+    for adaptive in (make_basis("orthonormal"), Heterophily(0.4), Uni(0.3, 0.4), Partial()):
+        with pytest.raises(ValueError, match=r"\w+\(.*\) adapts to the signal, so no fixed weights give every signal"):
+            adaptive.identity_weights(10)
+
+    class Tail(PolynomialBasis):
+        def sequence(self, multiply: Multiply, start: torch.Tensor, hops: int) -> Iterator[torch.Tensor]:
+            yield multiply(start)
+
+    with pytest.raises(ValueError, match=r"Tail\(\) does not start with the constant 1.*define Tail.identity_weights"):
+        Tail().identity_weights(3)
+    for family in ("monomial", "bernstein", "chebyshev_interpolation"):
+        for hops in (0, None):
+            with pytest.raises(ValueError, match=f"hops must be a whole number of at least 1, not {hops}"):
+                make_basis(family).identity_weights(hops)  # type: ignore[arg-type]

@@ -6,7 +6,14 @@ import inspect
 from typing import Any
 
 from unifilter.bases.base import Basis, PolynomialBasis
+from unifilter.bases.bernstein import Bernstein
+from unifilter.bases.change import to_chebyshev
+from unifilter.bases.chebyshev import Chebyshev
+from unifilter.bases.chebyshev_interpolation import ChebyshevInterpolation
+from unifilter.bases.even import Even
 from unifilter.bases.heterophily import Heterophily
+from unifilter.bases.jacobi import Jacobi
+from unifilter.bases.legendre import Legendre
 from unifilter.bases.monomial import Monomial
 from unifilter.bases.orthonormal import Orthonormal
 from unifilter.bases.uni import Uni
@@ -17,6 +24,12 @@ BASES: dict[str, type[Basis]] = {
     "heterophily": Heterophily,
     "orthonormal": Orthonormal,
     "uni": Uni,
+    "even": Even,
+    "chebyshev": Chebyshev,
+    "chebyshev_interpolation": ChebyshevInterpolation,
+    "bernstein": Bernstein,
+    "jacobi": Jacobi,
+    "legendre": Legendre,
 }
 
 
@@ -48,4 +61,20 @@ def make_basis(basis: str | Basis | type[Basis], **parameters: Any) -> Basis:
     return family(**parameters)
 
 
-__all__ = ["BASES", "Basis", "Heterophily", "Monomial", "Orthonormal", "PolynomialBasis", "Uni", "make_basis"]
+__all__ = [
+    "BASES",
+    "Basis",
+    "Bernstein",
+    "Chebyshev",
+    "ChebyshevInterpolation",
+    "Even",
+    "Heterophily",
+    "Jacobi",
+    "Legendre",
+    "Monomial",
+    "Orthonormal",
+    "PolynomialBasis",
+    "Uni",
+    "make_basis",
+    "to_chebyshev",
+]

@@ -14,6 +14,10 @@ class Monomial(PolynomialBasis):
 
     Its vectors turn towards each other as k grows (Theorem 4.1), which suits graphs whose neighbours are alike.
 
+    SGC, SIGN and GPR-GNN use the same powers, some of them with a self-loop at every node. Self-loops belong to the
+    graph: on ``Graph.from_edges(..., self_loops="add")`` this is :math:`\tilde{\mathbf{P}}^k x`, with
+    :math:`\tilde{\mathbf{P}}` the normalised :math:`\mathbf{A} + \mathbf{I}`.
+
     Example:
         >>> import torch
         >>> from unifilter.bases import Monomial
