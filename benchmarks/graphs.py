@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import os
-import pickle
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from unifilter import Graph, edge_homophily
+from unifilter.datasets import load_dataset
 
 REAL = ("cora", "chameleon", "squirrel")
 ARXIV_SIZE = "arxiv-size"
@@ -50,9 +47,9 @@ def cases(names: Sequence[str]) -> Iterator[Case]:
         elif not os.environ.get("UNIFILTER_DATA"):
             print(f"\n{name}: skipped, set UNIFILTER_DATA to a folder with npz/ and planetoid/ to measure it")
         else:
-            edges, features, labels = _planetoid(name) if name == "cora" else _npz(name)
-            graph = Graph.from_edges(edges, num_nodes=len(labels))
-            yield Case(name, graph, torch.from_numpy(features), edge_homophily(graph, labels))
+            dataset = load_dataset(name)
+            homophily = edge_homophily(dataset.graph, dataset.labels)
+            yield Case(name, dataset.graph, dataset.features.to_dense(), homophily)
 
 
 def generated(
@@ -79,27 +76,3 @@ def generated(
     edges = np.stack(np.divmod(pairs[:num_edges], num_nodes))
     features = torch.from_numpy(rng.standard_normal((num_nodes, channels), dtype=np.float32))
     return Case(name, Graph.from_edges(edges, num_nodes=num_nodes), features, homophily)
-
-
-def _npz(name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    with np.load(_folder() / "npz" / f"{name}.npz") as file:
-        return file["edges"].T, file["node_features"].astype(np.float32), file["node_labels"].astype(np.int64)
-
-
-def _planetoid(name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    def part(suffix: str) -> Any:
-        with (_folder() / "planetoid" / f"ind.{name}.{suffix}").open("rb") as file, warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # pickles of another age: numpy and scipy announce what they renamed since
-            return pickle.load(file, encoding="latin1")
-
-    # The rows of the test nodes are stored in the order of their own index file.
-    order = np.loadtxt(_folder() / "planetoid" / f"ind.{name}.test.index", dtype=np.int64)
-    features = np.concatenate([part("allx").toarray(), part("tx").toarray()]).astype(np.float32)
-    labels = np.concatenate([part("ally"), part("ty")]).argmax(axis=1)
-    features[order], labels[order] = features[np.sort(order)], labels[np.sort(order)]
-    edges = [(node, other) for node, others in part("graph").items() for other in others]
-    return np.array(edges, dtype=np.int64).T, features, labels
-
-
-def _folder() -> Path:
-    return Path(os.environ["UNIFILTER_DATA"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -187,6 +188,29 @@ class Graph:
             self_loops=self.self_loops,
             duplicates=self.duplicates,
         )
+
+    def with_self_loops(self, self_loops: SelfLoops) -> Graph:
+        """The same graph with a loop of weight 1 on every node, or with none; itself where it is so already."""
+        if self_loops == self.self_loops:
+            return self
+        edges, weights = self.edges()
+        return Graph.from_edges(
+            edges,
+            self.num_nodes,
+            None if self.weights is None else weights,
+            self_loops=self_loops,
+            duplicates=self.duplicates,
+        )
+
+    @cached_property
+    def checksum(self) -> str:
+        """SHA-256 of the nodes, edges and weights: the same on every machine and device."""
+        edges, weights = self.edges()
+        digest = hashlib.sha256(f"{self.num_nodes} {self.self_loops}\n".encode())
+        digest.update(edges.cpu().numpy().astype("<i8").tobytes())
+        if self.weights is not None:
+            digest.update(weights.cpu().numpy().astype("<f8").tobytes())
+        return digest.hexdigest()
 
     @cached_property
     def degree(self) -> Tensor:

