@@ -10,7 +10,7 @@ DOCS_STAMP := $(VENV)/.installed-docs
 .DEFAULT_GOAL := help
 
 help:
-	@echo "make demo   set up, factor a built-in graph, plot its spectrum"
+	@echo "make demo   set up, train the four filters on two graphs, draw what they learned"
 	@echo "make test   set up, then lint, types, tests and doctests"
 	@echo "make bench  set up, then measure against the published algorithm and PyG's SIGN"
 	@echo "make docs   set up, then build the documentation in docs/_build/html"
@@ -33,7 +33,7 @@ $(DOCS_STAMP): $(STAMP)
 
 demo: $(STAMP)
 	@echo "== running the demo"
-	@$(BIN)/python examples/spectrum.py --out demo
+	@$(BIN)/python examples/demo.py --out demo
 
 lint: $(STAMP)
 	@echo "== ruff"

@@ -13,10 +13,13 @@ from benchmarks.graphs import ALL, cases
 from benchmarks.growth import run_growth
 from benchmarks.machine import measure_machine
 from benchmarks.memory import run_memory
+from benchmarks.polynomial_models import run_polynomial_models
 from benchmarks.report import Report
+from benchmarks.reproduce import run_reproduce
 from benchmarks.splits import run_splits
+from benchmarks.training import TRAINING_GRAPHS, run_training
 
-_SECTIONS = ("factorisation", "splits", "growth", "memory")
+_SECTIONS = ("factorisation", "splits", "growth", "memory", "training", "polynomial_models", "reproduce")
 # Graphs whose basis is large beside everything else a process holds.
 _MEMORY_GRAPHS = ("squirrel", "arxiv-size")
 
@@ -30,7 +33,7 @@ def main() -> None:
     machine = measure_machine(options.repeats)
     print(machine)
     report.figures["machine"] = machine.figures()
-    if sections != ("growth",):
+    if set(sections) - {"growth", "polynomial_models", "reproduce"}:
         for case in cases(options.graphs):
             if "factorisation" in sections:
                 run_factorisation(case, machine, options.repeats, report)
@@ -38,8 +41,14 @@ def main() -> None:
                 run_splits(case, options.repeats, report)
             if "memory" in sections and case.name in _MEMORY_GRAPHS:
                 run_memory(case, report)
+            if "training" in sections and case.name in TRAINING_GRAPHS:
+                run_training(case, machine, options.repeats, report)
     if "growth" in sections:
         run_growth(options.repeats, report)
+    if "polynomial_models" in sections:
+        run_polynomial_models(options.repeats, report)
+    if "reproduce" in sections:
+        run_reproduce(report)
     report.summary()
     if options.out:
         targets = [{**asdict(target), "met": target.met} for target in report.targets]

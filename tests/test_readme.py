@@ -15,10 +15,20 @@ def blocks(page: Path) -> list[str]:
     return re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.DOTALL)
 
 
-@pytest.mark.parametrize("code", blocks(README))
-def test_readme_code(code: str, capsys: pytest.CaptureFixture[str]) -> None:
-    exec(code, {})
-    assert "[11, 34, 3]" in capsys.readouterr().out
+def test_the_example_learns(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    exec(blocks(README)[0], {})
+    accuracy = re.search(r"test accuracy (\S+),", capsys.readouterr().out)
+    assert accuracy is not None
+    assert float(accuracy[1]) > 0.9
+    assert (tmp_path / "digits.unifilter").exists()
+
+
+def test_the_example_of_the_factorisation(capsys: pytest.CaptureFixture[str]) -> None:
+    exec(blocks(README)[1], {})
+    assert "[11, 34, 34]" in capsys.readouterr().out
 
 
 def test_the_basis_of_the_contributors_page() -> None:

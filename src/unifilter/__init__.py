@@ -1,5 +1,6 @@
 """UniFilter: factor the graph once, and every polynomial filter is a small matrix."""
 
+from unifilter.estimator import UniFilterClassifier
 from unifilter.factorization import Diagnostics, Factorization, factorize
 from unifilter.graph import Graph
 from unifilter.homophily import (
@@ -10,6 +11,7 @@ from unifilter.homophily import (
     estimate_homophily,
     node_homophily,
 )
+from unifilter.rows import BasisRows
 from unifilter.signals import dirichlet_energy, signal_frequency
 from unifilter.spectral import SpectralDensity, density_of, spectral_density
 from unifilter.tridiagonal import Tridiagonal
@@ -17,12 +19,14 @@ from unifilter.tridiagonal import Tridiagonal
 __version__ = "0.1.0"
 
 __all__ = [
+    "BasisRows",
     "Diagnostics",
     "Factorization",
     "Graph",
     "HomophilyEstimate",
     "SpectralDensity",
     "Tridiagonal",
+    "UniFilterClassifier",
     "adjusted_homophily",
     "class_homophily",
     "density_of",

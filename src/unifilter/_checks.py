@@ -38,6 +38,14 @@ def check_fraction(name: str, value: float) -> float:
     return number
 
 
+def check_rate(name: str, value: float) -> float:
+    """A dropout rate, in [0, 1)."""
+    rate = check_fraction(name, value)
+    if rate == 1:
+        raise ValueError(f"{name} must be below 1, not {value!r}: nothing would be left")
+    return rate
+
+
 def check_hops(hops: int) -> int:
     return check_count("hops", hops, "pass hops=10 for the paper's setting")
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-
 import numpy as np
 import torch
 from torch import Tensor
 
 from unifilter.kernels.compiling import compile_kernel
 from unifilter.kernels.lanes import BYTES, load, splat, store
+from unifilter.kernels.threads import for_each, parts_of
 
 
 def combine(vectors: Tensor, coefficients: Tensor) -> Tensor:
@@ -22,13 +21,11 @@ def combine(vectors: Tensor, coefficients: Tensor) -> Tensor:
     nonzero = (matrix != 0).any(axis=2)
     # Most bases are triangular: basis vector k needs no more than the first k + 1 Lanczos vectors.
     terms = np.where(nonzero.any(axis=1), nonzero.shape[1] - nonzero[:, ::-1].argmax(axis=1), 0)
-    threads = max(1, min(torch.get_num_threads(), nodes))
-    bounds = np.linspace(0, nodes, threads + 1).astype(int)
-    with ThreadPoolExecutor(threads) as pool:
-        for _ in pool.map(
-            lambda t: _combine_rows(source, matrix, terms, bounds[t], bounds[t + 1], result), range(threads)
-        ):
-            pass
+    for_each(
+        lambda part: _combine_rows(source, matrix, terms, part.start, part.stop, result),
+        parts_of(nodes),
+        result.size,
+    )
     return torch.from_numpy(result)
 
 

@@ -9,10 +9,8 @@ written to the result once.
 from __future__ import annotations
 
 import math
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-import numba
 import numpy as np
 import torch
 from torch import Tensor
@@ -21,6 +19,7 @@ from unifilter.graph import Graph
 from unifilter.kernels.compiling import compile_inline, compile_kernel
 from unifilter.kernels.lanes import BYTES, load, prefetch_for_reading, prefetch_for_writing, splat, store
 from unifilter.kernels.orthogonality import ROWS_PER_SUM, estimate_rounding, reorthogonalise
+from unifilter.kernels.threads import for_each
 
 # Wide enough for long contiguous writes, narrow enough that two vectors of a few thousand nodes stay in cache.
 _BLOCK_BYTES = 512
@@ -43,7 +42,7 @@ def lanczos_cpu(
     alpha, beta = np.zeros((hops + 1, channels), dtype), np.zeros((hops, channels), dtype)
     norm, dimension = np.zeros(channels, dtype), np.zeros(channels, np.int64)
 
-    threads = min(torch.get_num_threads(), numba.config.NUMBA_NUM_THREADS)
+    threads = torch.get_num_threads()
     lanes = BYTES // dtype.itemsize
     # Whole vectors of columns, always the same ones: so the width of a block cannot change the result.
     width = columns_per_block or _default_width(channels, dtype.itemsize, threads)
@@ -74,9 +73,7 @@ def lanczos_cpu(
         )
         free_scratch.append((current, previous))
 
-    with ThreadPoolExecutor(threads) as pool:
-        for _ in pool.map(factorize_block, starts):
-            pass
+    for_each(factorize_block, starts)
     return tuple(torch.from_numpy(part) for part in (vectors, alpha, beta, norm, dimension))  # type: ignore[return-value]
 
 

@@ -110,6 +110,42 @@ def splat(typing_context: Any, number: Any) -> Any:
     return lanes(number), generate
 
 
+@intrinsic
+def keep(typing_context: Any, value: Any, key: Any, column: Any, threshold: Any) -> Any:
+    """``value`` where 32 random bits are below ``threshold``, else 0; the bits are a hash of the key and the column.
+
+    Every column has a random number of its own, and the 64-bit key is a random line through which it goes: one
+    multiplication an element, and any two decisions are independent (Dietzfelbinger's multiply-shift hashing).
+    """
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        number, key_word, first, limit = arguments
+        word, double = ir.IntType(32), ir.IntType(64)
+        vector = ir.VectorType(word, value.count)
+
+        def everywhere(scalar: Any) -> Any:
+            undefined = ir.Constant(vector, ir.Undefined)
+            only = builder.insert_element(undefined, builder.trunc(scalar, word), word(0))
+            return builder.shuffle_vector(only, undefined, ir.Constant(vector, [0] * value.count))
+
+        def constant(integer: int) -> Any:
+            return ir.Constant(vector, [integer] * value.count)
+
+        def scatter(x: Any, right: int, factor: int) -> Any:
+            return builder.mul(builder.xor(x, builder.lshr(x, constant(right))), constant(factor))
+
+        # The same for every row and hop, so the compiler computes it once.
+        columns = builder.add(everywhere(first), ir.Constant(vector, list(range(1, value.count + 1))))
+        of_column = scatter(scatter(builder.mul(columns, constant(0x9E3779B1)), 16, 0x7FEB352D), 15, 0x846CA68B)
+        slope = builder.or_(everywhere(key_word), constant(1))
+        offset = everywhere(builder.lshr(key_word, double(32)))
+        x = builder.add(builder.mul(of_column, slope), offset)
+        kept = builder.icmp_unsigned("<", x, everywhere(limit))
+        return builder.select(kept, number, ir.Constant(context.get_value_type(value), None))
+
+    return value(value, types.uint64, types.int64, types.uint64), generate
+
+
 def _define(python_operator: Callable[..., Any], instruction: str) -> None:
     @intrinsic
     def apply(typing_context: Any, left: Any, right: Any) -> Any:

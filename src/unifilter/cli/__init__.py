@@ -1,0 +1,87 @@
+"""The command line, ``unifilter``. A command is a module of its own, and one line at the end of this one.
+
+Exit codes: 0, done; 2, the input was wrong, and the message says how; 1, anything unexpected; 130, interrupted.
+"""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from unifilter import __version__
+from unifilter.cli import data
+from unifilter.cli.explain import explain_command
+from unifilter.cli.methods import methods_command
+from unifilter.cli.predict import predict_command
+from unifilter.cli.reproduce import reproduce_command
+from unifilter.cli.train import train_command
+from unifilter.cli.tune import tune_command
+
+
+class _CommandsWithClearErrors(TyperGroup):
+    """Turns what a command raises into a message on stderr and an exit code."""
+
+    def invoke(self, ctx: Any) -> Any:
+        debug = bool(ctx.params.get("debug"))
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            raise typer.Exit(130) from None
+        except (ValueError, FileNotFoundError) as error:
+            raise _failure(str(error), 2, debug) from error
+        except Exception as error:
+            # Typer's own ways to end (usage errors, Exit) carry their exit code, and a closed pipe is handled by it.
+            if isinstance(error, (typer.Abort, BrokenPipeError)) or hasattr(error, "exit_code"):
+                raise
+            hint = "" if debug else " (unifilter --debug ... shows where)"
+            raise _failure(f"{type(error).__name__}: {error}{hint}", 1, debug) from error
+
+
+app = typer.Typer(
+    name="unifilter",
+    cls=_CommandsWithClearErrors,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+def main() -> None:
+    """The console entry."""
+    app()
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"unifilter {__version__}")
+        raise typer.Exit()
+
+
+@app.callback()
+def _unifilter(
+    debug: Annotated[bool, typer.Option("--debug", help="Show where an error comes from.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Polynomial filters on graphs: data, training, prediction."""
+
+
+def _failure(message: str, code: int, debug: bool) -> typer.Exit:
+    if debug:
+        traceback.print_exc(file=sys.stderr)
+    typer.echo(f"unifilter: {message}", err=True)
+    return typer.Exit(code)
+
+
+app.add_typer(data.app, name="data")
+app.command("train")(train_command)
+app.command("predict")(predict_command)
+app.command("tune")(tune_command)
+app.command("explain")(explain_command)
+app.command("methods")(methods_command)
+app.command("reproduce")(reproduce_command)

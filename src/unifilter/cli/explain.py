@@ -1,0 +1,76 @@
+"""``unifilter explain``: a data set or a run as a page to look at."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from unifilter._files import whole_file
+from unifilter.cli.options import AsJson, DataDir
+from unifilter.datasets import load_dataset
+from unifilter.explanation import SpectralExplanation, explain
+from unifilter.factorization import factorize
+
+
+def explain_command(
+    dataset_or_run: Annotated[str, typer.Argument(help="A named data set, a file or folder of one, or a run folder.")],
+    out: Annotated[
+        Path, typer.Option(help="What to write: a page (.html), a picture (.png, .pdf, .svg) or numbers (.json).")
+    ] = Path("explain.html"),
+    hops: Annotated[int, typer.Option(help="Number of hops; a run has its own.")] = 10,
+    features: Annotated[
+        Literal["raw", "row", "l2"], typer.Option(help="Features as they are, or rows scaled; a run has its own.")
+    ] = "raw",
+    tau: Annotated[float | None, typer.Option(help="Share of the homophily basis the page starts with.")] = None,
+    homophily: Annotated[float | None, typer.Option(help="Homophily the page starts with.")] = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Explain a graph: one page with sliders for tau and homophily that needs no server and no network."""
+    if out.suffix not in _WRITERS:
+        raise ValueError(
+            f"--out cannot be a {out.suffix or 'file without an ending'}: use one of {', '.join(_WRITERS)}"
+        )
+    if (Path(dataset_or_run) / "config.json").exists():
+        explanation = explain(dataset_or_run, tau=tau, homophily=homophily, data_dir=data_dir)
+    else:
+        dataset = load_dataset(dataset_or_run, data_dir, features)
+        explanation = explain(
+            factorize(dataset.graph, dataset.features, hops),
+            graph=dataset.graph,
+            labels=dataset.labels if (dataset.labels >= 0).any() else None,
+            tau=tau,
+            homophily=homophily,
+            name=dataset.name,
+            class_names=dataset.class_names,
+        )
+    _WRITERS[out.suffix](explanation, out)
+    typer.echo(explanation.to_json() if as_json else f"{explanation}\n\n{out}")
+
+
+def _write_page(explanation: SpectralExplanation, path: Path) -> None:
+    _write(path, explanation.to_html())
+
+
+def _write_numbers(explanation: SpectralExplanation, path: Path) -> None:
+    _write(path, explanation.to_json() + "\n")
+
+
+def _write_picture(explanation: SpectralExplanation, path: Path) -> None:
+    figure = explanation.plot()
+    with whole_file(path) as file:
+        figure.savefig(file, format=path.suffix[1:], dpi=150)
+
+
+def _write(path: Path, text: str) -> None:
+    with whole_file(path) as file:
+        file.write(text.encode())
+
+
+_WRITERS = {
+    ".html": _write_page,
+    ".json": _write_numbers,
+    **dict.fromkeys((".png", ".pdf", ".svg"), _write_picture),
+}

@@ -1,0 +1,19 @@
+"""``unifilter methods``: what can be trained, what it costs and what it needs."""
+
+from __future__ import annotations
+
+from unifilter.cli.options import AsJson
+from unifilter.cli.output import print_json, print_table
+from unifilter.methods import METHODS
+
+
+def methods_command(as_json: AsJson = False) -> None:
+    """The methods: their papers, what they cost, and what they need besides this package."""
+    rows = [
+        {"name": method.name, "paper": method.paper, "cost": method.cost, "needs": method.needs}
+        for method in METHODS.values()
+    ]
+    if as_json:
+        print_json(rows)
+    else:
+        print_table([tuple(row.values()) for row in rows], header=("name", "paper", "cost", "needs"))

@@ -1,0 +1,33 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+DataDir = Annotated[
+    Path | None,
+    typer.Option(help="Where data sets are kept; by default $UNIFILTER_DATA, else the user's cache folder."),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", help="Any other hyper-parameter, as name=value; may be given several times."),
+]
+
+
+def parse_settings(pairs: list[str] | None) -> dict[str, Any]:
+    """``name=value`` pairs; a value is read as JSON (0.5, true, null) and otherwise taken as text."""
+    settings: dict[str, Any] = {}
+    for pair in pairs or []:
+        name, equals, text = pair.partition("=")
+        if not equals or not name:
+            raise ValueError(f"--set takes name=value, not {pair!r}: for instance --set dropout=0.5")
+        try:
+            settings[name] = json.loads(text)
+        except json.JSONDecodeError:
+            settings[name] = text
+    return settings

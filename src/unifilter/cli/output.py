@@ -1,0 +1,38 @@
+"""What commands print: tables on a terminal, aligned plain text in a pipe, or JSON."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import typer
+
+
+def print_json(value: Any) -> None:
+    """A JSON document; NaN and infinity, which JSON lacks, are refused."""
+    typer.echo(json.dumps(value, indent=2, allow_nan=False, ensure_ascii=False))
+
+
+def print_table(rows: Sequence[Sequence[str]], header: Sequence[str] = ()) -> None:
+    """Rows of cells, with or without a header."""
+    if sys.stdout.isatty():
+        _print_rich(rows, header)
+        return
+    lines = [header, *rows] if header else list(rows)
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    for line in lines:
+        typer.echo("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+
+
+def _print_rich(rows: Sequence[Sequence[str]], header: Sequence[str]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(*header, show_header=bool(header), box=None, pad_edge=False)
+    for row in rows:
+        # As text, so that brackets in a path or a citation are not taken for markup.
+        table.add_row(*map(Text, row))
+    Console().print(table)

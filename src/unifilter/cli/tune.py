@@ -1,0 +1,106 @@
+"""``unifilter tune``: hyper-parameters chosen on the validation nodes."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from unifilter.cli.options import AsJson, DataDir, Settings, parse_settings
+from unifilter.cli.output import print_json, print_table
+from unifilter.datasets import load_dataset
+from unifilter.methods import find_method
+
+if TYPE_CHECKING:
+    from unifilter.tuning import Trial, Tuning
+
+
+def tune_command(
+    name_or_path: Annotated[str, typer.Argument(help="A named data set, a file or a folder of tables.")],
+    method: Annotated[str, typer.Option(help="What to tune; `unifilter methods` lists them.")] = "unifilter",
+    trials: Annotated[int, typer.Option(help="Trials in all, those the study holds included.", min=1)] = 50,
+    split: Annotated[str, typer.Option(help="60, 48, stratified, or a split that comes with the data.")] = "60",
+    splits: Annotated[int, typer.Option(help="How many splits a trial is the mean of.", min=1)] = 1,
+    epochs: Annotated[int | None, typer.Option(help="At most so many in a trial.")] = None,
+    settings: Settings = None,
+    study: Annotated[Path | None, typer.Option(help="A file (.db) that keeps the trials, to go on from.")] = None,
+    seed: Annotated[int, typer.Option(help="Of the search.", min=0)] = 0,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Search the published values of a method's hyper-parameters, and print the command that trains the best."""
+    from unifilter.tuning import tune  # needs optuna, which the other commands can do without
+
+    family = find_method(method)
+    dataset = load_dataset(name_or_path, data_dir)
+    fixed: dict[str, Any] = {"metric": dataset.metric, **parse_settings(settings)}
+    if epochs is not None:
+        fixed["epochs"] = epochs
+    family.with_settings(fixed)  # a mistake in them is told before the first trial
+
+    def show(number: int, trial: Trial) -> None:
+        if not as_json:
+            result = "given up" if trial.val_score is None else f"validation {100 * trial.val_score:.2f} %"
+            typer.echo(f"trial {number}/{trials}: {result}", err=True)
+
+    try:
+        tuning = tune(
+            family,
+            dataset,
+            [dataset.split(split, index) for index in range(splits)],
+            trials,
+            fixed=fixed,
+            study=study,
+            seed=seed,
+            on_trial=show,
+        )
+    except KeyboardInterrupt:
+        kept = f"the trials are in {study}: go on with the same command"
+        lost = "add --study FILE.db to be able to go on"
+        typer.echo(f"unifilter: interrupted; {kept if study else lost}", err=True)
+        raise typer.Exit(130) from None
+    where = [] if data_dir is None else ["--data-dir", str(data_dir)]
+    chosen = {**tuning.fixed, **tuning.best.settings}
+    command = shlex.join(
+        ["unifilter", "train", name_or_path, *where, "--method", method, "--split", split, "--preset", "none"]
+        + [part for name, value in chosen.items() for part in ("--set", f"{name}={_text(value)}")]
+    )
+    if as_json:
+        print_json(
+            {
+                "dataset": dataset.name,
+                "method": method,
+                "split": split,
+                "splits": splits,
+                "trials": len(tuning.trials),
+                "given_up": tuning.pruned,
+                "metric": fixed["metric"],
+                "val_score": tuning.best.val_score,
+                "settings": chosen,
+                "command": command,
+                "study": None if study is None else str(study),
+            }
+        )
+    else:
+        _print_tuning(tuning, str(fixed["metric"]))
+        typer.echo(f"\n{command}")
+
+
+def _print_tuning(tuning: Tuning, metric: str) -> None:
+    best = tuning.best
+    print_table(
+        [
+            *((name, _text(value)) for name, value in best.settings.items()),
+            (f"validation {metric.replace('_', ' ')}", f"{100 * (best.val_score or 0.0):.2f} %"),
+            ("trials", f"{len(tuning.trials)}, {tuning.pruned} of them given up early"),
+        ],
+        header=("setting", "best"),
+    )
+
+
+def _text(value: Any) -> str:
+    """As ``--set`` reads it."""
+    return value if isinstance(value, str) else json.dumps(value)

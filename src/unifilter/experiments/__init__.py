@@ -1,0 +1,50 @@
+"""Experiments: every table and figure of the paper. To add one, write its file and name it in the table below."""
+
+from __future__ import annotations
+
+from unifilter.experiments.experiment import Experiment, Options
+from unifilter.experiments.figure_homophily import FigureHomophily
+from unifilter.experiments.figure_smoothing import FigureSmoothing
+from unifilter.experiments.figure_spectrum import FigureSpectrum
+from unifilter.experiments.figure_squashing import FigureSquashing
+from unifilter.experiments.figure_tau import FigureTau
+from unifilter.experiments.sources import Sources
+from unifilter.experiments.table_beyond import TableBeyond
+from unifilter.experiments.table_estimate import TableEstimate
+from unifilter.experiments.table_estimate_share import TableEstimateShare
+from unifilter.experiments.table_large import TableLarge
+from unifilter.experiments.table_models import TableModels
+from unifilter.experiments.table_polynomial import TablePolynomial
+from unifilter.experiments.table_sensitivity import TableSensitivity
+from unifilter.experiments.theorems import Theorems
+
+EXPERIMENTS: dict[str, Experiment] = {
+    experiment.name: experiment
+    for experiment in (
+        TablePolynomial(),
+        TableModels(),
+        TableLarge(),
+        FigureSpectrum(),
+        FigureHomophily(),
+        FigureTau(),
+        TableEstimate(),
+        TableEstimateShare(),
+        TableSensitivity(),
+        FigureSmoothing(),
+        FigureSquashing(),
+        Theorems(),
+        TableBeyond(),
+    )
+}
+
+
+def find_experiments(name: str) -> list[Experiment]:
+    """One experiment by its name, or all of them."""
+    if name == "all":
+        return list(EXPERIMENTS.values())
+    if name not in EXPERIMENTS:
+        raise ValueError(f"there is no experiment {name!r}: choose all, or one of {', '.join(EXPERIMENTS)}")
+    return [EXPERIMENTS[name]]
+
+
+__all__ = ["EXPERIMENTS", "Experiment", "Options", "Sources", "find_experiments"]

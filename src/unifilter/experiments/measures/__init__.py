@@ -1,0 +1,40 @@
+"""What can be measured in a cell. To add a measurement, write its function and name it in the table below."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from unifilter.experiments.cells import Cell
+from unifilter.experiments.measures.energy import measure_energy
+from unifilter.experiments.measures.estimate import measure_estimate
+from unifilter.experiments.measures.jacobian import measure_jacobian
+from unifilter.experiments.measures.theorems import measure_basis, measure_pivot
+from unifilter.experiments.measures.train import measure_training, measure_tuned_training
+from unifilter.methods import Workspace, find_method
+
+
+class Measure(NamedTuple):
+    """A measurement; its version is raised when the same settings give other results than before."""
+
+    function: Callable[[Workspace, Cell], dict[str, Any]]
+    version: int = 1
+
+
+MEASURES: dict[str, Measure] = {
+    "train": Measure(measure_training),
+    "tuned": Measure(measure_tuned_training),
+    "estimate": Measure(measure_estimate),
+    "energy": Measure(measure_energy),
+    "jacobian": Measure(measure_jacobian),
+    "basis": Measure(measure_basis),
+    "pivot": Measure(measure_pivot),
+}
+
+
+def version_of(cell: Cell) -> int:
+    """The version that a cell's result depends on: the method's where one is trained, else the measurement's."""
+    return find_method(cell.method).version if cell.method else MEASURES[cell.measure].version
+
+
+__all__ = ["MEASURES", "Measure", "version_of"]

@@ -1,0 +1,121 @@
+"""What the theorems say of bases and frequencies, measured on a graph."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from unifilter.experiments.cells import Cell
+from unifilter.experiments.measures.energy import unit_columns
+from unifilter.factorization import Factorization, factorize
+from unifilter.homophily import edge_homophily
+from unifilter.methods import Workspace
+from unifilter.signals import signal_frequency
+
+# Below this an angle counts as zero: about what is left of it in float64 when the cosine is one ulp below 1, times 100.
+_ZERO_DEGREES = 1e-4
+
+
+def measure_basis(workspace: Workspace, cell: Cell) -> dict[str, Any]:
+    """Angles of the homophily basis over many hops (Theorem 4.1), angles of the heterophily basis (Theorem 4.3) in both
+    formulations, frequencies (Proposition 2.3), and the frequency of the labels (Theorem 3.1).
+    """
+    dataset, settings = workspace.dataset, cell.settings
+    homophily = edge_homophily(dataset.graph, dataset.labels)
+    columns = unit_columns(workspace, settings)
+    deep = factorize(workspace.graph(), columns, settings["hops"])
+    angles = _successive_angles(deep)
+    shallow = factorize(workspace.graph(), columns, settings["basis_hops"])
+    whole = shallow.dimension > settings["basis_hops"]
+    frequencies = shallow.frequencies("uni", tau=0.5, homophily=homophily)
+    return {
+        "homophily": homophily,
+        "channels": columns.shape[1],
+        "angle_last": float(angles[-1].mean()),
+        "angle_first": float(angles[0].mean()),
+        "converged_share": float((angles[-1] < 1.0).double().mean()),
+        "monotone_share": float(_falls_at_last(angles).double().mean()),
+        "exhausted_share": float((~whole).double().mean()),
+        "angle_error": _angle_error(shallow, homophily, "paper", whole),
+        "angle_error_exhausted": _angle_error(shallow, homophily, "paper", ~whole),
+        "angle_error_released": _angle_error(shallow, homophily, "released", whole),
+        "frequency_low": float(frequencies.min()),
+        "frequency_high": float(frequencies.max()),
+        **_label_frequencies(workspace, homophily),
+    }
+
+
+def measure_pivot(workspace: Workspace, cell: Cell) -> dict[str, Any]:
+    r"""Theorem 4.2: the frequency of signals at a given angle from the constant signal, on a random regular graph.
+
+    The mean over random graphs is :math:`n (1 - \cos^2\theta) / (2 (n - 1))`.
+    """
+    graph, nodes = workspace.graph(), workspace.graph().num_nodes
+    constant = torch.full((nodes, 1), 1 / math.sqrt(nodes), dtype=torch.float64)
+    noise = torch.from_numpy(np.random.RandomState(1).standard_normal((nodes, cell.settings["signals"])))
+    noise = noise - constant * (constant * noise).sum(dim=0)
+    noise = noise / torch.linalg.vector_norm(noise, dim=0)
+    radians = [math.radians(angle) for angle in cell.settings["degrees"]]
+    measured = [
+        float(signal_frequency(graph, math.cos(angle) * constant + math.sin(angle) * noise).mean()) for angle in radians
+    ]
+    return {
+        "measured": measured,
+        "expected": [nodes * math.sin(angle) ** 2 / (2 * (nodes - 1)) for angle in radians],
+        "printed": [(nodes + 1 - 2 * math.cos(angle) ** 2) / (4 * (nodes - 1)) for angle in radians],
+    }
+
+
+def _successive_angles(fact: Factorization) -> Tensor:
+    """Degrees between ``P^k x`` and ``P^(k+1) x``, ``[hops, channels]``; both are exact on the Lanczos vectors."""
+    powers = fact.coefficients("homophily").double()
+    length = torch.linalg.vector_norm(powers, dim=1, keepdim=True)
+    powers = powers / torch.where(length > 0, length, 1.0)
+    # The distance of two unit vectors gives small angles that the cosine has lost.
+    chord = torch.linalg.vector_norm(powers[1:] - powers[:-1], dim=1)
+    return torch.rad2deg(2 * torch.asin((chord / 2).clamp(max=1)))
+
+
+def _falls_at_last(angles: Tensor) -> Tensor:
+    """Whether the angle never grows in the second half of the hops, or has vanished; bool ``[channels]``."""
+    late = angles[len(angles) // 2 :]
+    return (((late[1:] - late[:-1]) <= 1e-9) | (late[1:] < _ZERO_DEGREES)).all(dim=0)
+
+
+def _angle_error(fact: Factorization, homophily: float, formulation: str, channels: Tensor) -> float | None:
+    """Largest deviation of an inner product from Theorem 4.3, over some channels; nothing where there are none."""
+    if not channels.any():
+        return None
+    rows = fact.coefficients("heterophily", homophily=homophily, formulation=formulation).double()
+    rows = (rows * fact.tridiagonal.reached)[:, :, channels]
+    gram = torch.einsum("kic,lic->ckl", rows, rows)
+    cosine = math.sin(homophily * math.pi / 2)
+    claimed = torch.full(gram.shape[1:], cosine, dtype=gram.dtype).fill_diagonal_(1.0)
+    return float((gram - claimed).abs().max())
+
+
+def _label_frequencies(workspace: Workspace, homophily: float) -> dict[str, float]:
+    r"""The frequency of the classes' indicators.
+
+    In the scale of the proof, :math:`\mathbf{D}^{1/2} y`, all classes together have :math:`(1-h)/2` exactly; each class
+    on its own, and the indicators as they are, do not.
+    """
+    dataset, graph = workspace.dataset, workspace.graph()
+    known = dataset.labels >= 0
+    labels = torch.where(known, dataset.labels, 0)
+    indicators = torch.nn.functional.one_hot(labels, dataset.num_classes).double() * known[:, None]
+    scaled = indicators * graph.degree.double().sqrt()[:, None]
+    energy = scaled.square().sum(dim=0)
+    per_class = signal_frequency(graph, scaled).double()[energy > 0]
+    plain = signal_frequency(graph, indicators).double()[energy > 0]
+    return {
+        "label_frequency": float((per_class * energy[energy > 0]).sum() / energy.sum()),
+        "label_frequency_expected": (1 - homophily) / 2,
+        "class_frequency_low": float(per_class.min()),
+        "class_frequency_high": float(per_class.max()),
+        "plain_label_frequency": float(plain.mean()),
+    }

@@ -1,0 +1,67 @@
+"""Training one method on one split."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from unifilter.bases import make_basis
+from unifilter.datasets import Split
+from unifilter.experiments.cells import Cell
+from unifilter.experiments.sources import choose_split
+from unifilter.methods import Fitted, Method, Problem, Workspace, find_method, fit
+from unifilter.records import record_of
+
+# What the row of a cell says already.
+_SAID = ("dataset", "checksum", "method", "method_version", "split", "index", "settings")
+
+
+def measure_training(workspace: Workspace, cell: Cell) -> dict[str, Any]:
+    """Scores, time and memory; for filters on a factorisation also the learned weights and where they act."""
+    split = choose_split(workspace.dataset, cell.split, cell.index)
+    return _train(find_method(cell.method).with_settings(cell.settings), workspace, split)
+
+
+def measure_tuned_training(workspace: Workspace, cell: Cell) -> dict[str, Any]:
+    """The same with settings that were chosen on the validation nodes of this split, out of as many as ``trials``."""
+    from unifilter.tuning import tune  # needs optuna, which nothing else here does
+
+    split = choose_split(workspace.dataset, cell.split, cell.index)
+    family = find_method(cell.method)
+    fixed = {name: value for name, value in cell.settings.items() if name != "trials"}
+    chosen = tune(family, workspace.dataset, [split], cell.settings["trials"], fixed=fixed).best.settings
+    outcome = _train(family.with_settings({**fixed, **chosen}), workspace, split)
+    return {**outcome, "chosen": chosen}
+
+
+def _train(method: Method, workspace: Workspace, split: Split) -> dict[str, Any]:
+    fitted = fit(method, Problem(workspace, split.train, split.val))
+    record = record_of(fitted, workspace.dataset, split)
+    return {
+        **{name: value for name, value in record.items() if name not in _SAID and value is not None},
+        "train_nodes": len(split.train),
+        "test_nodes": len(split.test),
+        **_spectrum(fitted, workspace),
+    }
+
+
+def _spectrum(fitted: Fitted, workspace: Workspace) -> dict[str, Any]:
+    """Learned weight and mean frequency of each basis vector, and the mean frequency of what the filter lets through.
+
+    Frequencies are Definition 2.2, averaged over the channels that carry a signal.
+    """
+    settings, facts = fitted.method.settings(), fitted.learner.facts
+    if fitted.learner.lanczos_weights is None or settings.get("basis") != "uni" or settings["weights"] != "hop":
+        return {}
+    fact = workspace.factorization(settings["features"], settings["hops"], settings["self_loops"])
+    signal = fact.norm > 0
+    filtered = fact.tridiagonal.frequencies(fitted.learner.lanczos_weights()[None])[0, signal]
+    outcome: dict[str, Any] = {"filtered_frequency": float(filtered.mean())}
+    if isinstance(settings["tau"], str) or settings["theta"] is not None:
+        return outcome  # a basis that is learned has no fixed frequencies
+    basis = make_basis("uni", tau=settings["tau"], homophily=facts["homophily"], formulation=settings["formulation"])
+    weights: torch.Tensor = fitted.learner.model.weights  # type: ignore[assignment]
+    outcome["weights"] = [round(value, 6) for value in weights.tolist()]
+    outcome["frequencies"] = [round(value, 6) for value in fact.frequencies(basis)[:, signal].mean(dim=1).tolist()]
+    return outcome

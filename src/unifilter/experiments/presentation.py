@@ -1,0 +1,185 @@
+"""What an experiment shows: tables of measured figures beside reported ones, sentences, and a picture."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from unifilter.experiments.row_files import Row
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Verdict = Literal["within", "above", "below", "measured", "reported", "missing"]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One place in a table.
+
+    Attributes:
+        values: What was measured, one number a split.
+        reported: Mean and, where it is known, standard deviation of the paper.
+    """
+
+    values: tuple[float, ...] = ()
+    reported: tuple[float, float | None] | None = None
+
+    @property
+    def mean(self) -> float:
+        return float(np.mean(self.values))
+
+    @property
+    def deviation(self) -> float:
+        """Standard deviation over the splits, with n and not n - 1 in the denominator, as papers on filters have it."""
+        return float(np.std(self.values))
+
+    @property
+    def verdict(self) -> Verdict:
+        """``"within"`` one standard deviation of what is reported, ``"above"`` or ``"below"``.
+
+        The deviation is the reported one; where none is reported, the measured one.
+        """
+        if not self.values:
+            return "missing" if self.reported is None else "reported"
+        if self.reported is None:
+            return "measured"
+        mean, deviation = self.reported
+        distance = self.mean - mean
+        if abs(distance) <= (self.deviation if deviation is None else deviation):
+            return "within"
+        return "above" if distance > 0 else "below"
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table.
+
+    Attributes:
+        title: What its entries are, with their unit.
+        rows, columns: Their names, in order.
+        entries: By row and column; what is not there was neither measured nor reported.
+        digits: Decimals that are printed.
+        corner: What the rows are.
+    """
+
+    title: str
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    entries: Mapping[tuple[str, str], Entry]
+    digits: int = 2
+    corner: str = ""
+
+    def entry(self, row: str, column: str) -> Entry:
+        return self.entries.get((row, column), Entry())
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A claim, what was measured, and whether the two agree."""
+
+    claim: str
+    where: str
+    measured: str
+    verdict: Literal["holds", "holds in part", "does not hold", "not measured"]
+
+
+@dataclass
+class Presentation:
+    """All that is shown.
+
+    Attributes:
+        tables: Tables with numbers.
+        findings: Claims and what became of them.
+        notes: Sentences: what was chosen, what is missing, who is ahead.
+        draw: Draws the picture; ``None`` where there is nothing to draw.
+    """
+
+    tables: list[Table] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    draw: Callable[[], Figure] | None = None
+
+
+def score_of(row: Row) -> float:
+    """The test score of a training cell in percent, by the metric it was trained for."""
+    return 100 * float(row["outcome"][f"test_{row['settings']['metric']}"])
+
+
+def collect(
+    rows: Iterable[Row], coordinates: Sequence[str], value: Callable[[Row], float] = score_of
+) -> dict[tuple[str, ...], list[float]]:
+    """Values by where they belong, in the order of the splits."""
+    found: dict[tuple[str, ...], list[float]] = {}
+    for row in sorted(rows, key=lambda row: int(row["index"])):
+        found.setdefault(tuple(str(row["at"][name]) for name in coordinates), []).append(value(row))
+    return found
+
+
+def comparison(
+    title: str,
+    measured: Mapping[tuple[str, ...], Sequence[float]],
+    reported: Mapping[tuple[str, str], Any],
+    rows: Sequence[str],
+    columns: Sequence[str],
+    **options: Any,
+) -> Table:
+    """A table of measured and reported figures.
+
+    Args:
+        title: What the entries are.
+        measured: Values by row and column.
+        reported: A mean, or a mean and a standard deviation, by row and column.
+        rows: Which to show, in order; further ones that were measured follow.
+        columns: Likewise.
+        options: Of :class:`Table`.
+    """
+    all_rows = tuple(dict.fromkeys([*rows, *(row for row, _ in measured)]))
+    all_columns = tuple(dict.fromkeys([*columns, *(column for _, column in measured)]))
+    entries = {
+        (row, column): Entry(tuple(measured.get((row, column), ())), _pair(reported.get((row, column))))
+        for row in all_rows
+        for column in all_columns
+        if measured.get((row, column)) or (row, column) in reported
+    }
+    return Table(title, all_rows, all_columns, entries, **options)
+
+
+def _pair(value: Any) -> tuple[float, float | None] | None:
+    if value is None:
+        return None
+    return (float(value[0]), float(value[1])) if isinstance(value, (list, tuple)) else (float(value), None)
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Mean difference of paired values, with a 95 % interval."""
+
+    mean: float
+    low: float
+    high: float
+
+    @property
+    def verdict(self) -> Literal["ahead", "tie", "behind"]:
+        return "ahead" if self.low > 0 else "behind" if self.high < 0 else "tie"
+
+
+def paired_interval(differences: Sequence[float], test_share: float) -> Interval | None:
+    """The interval of Nadeau and Bengio (2003), which allows for splits that share their nodes.
+
+    Args:
+        differences: One a split; a single one has no interval.
+        test_share: Test nodes over training nodes.
+    """
+    from scipy import stats
+
+    count = len(differences)
+    if count < 2:
+        return None
+    mean, variance = float(np.mean(differences)), float(np.var(differences, ddof=1))
+    half = float(stats.t.ppf(0.975, count - 1)) * math.sqrt((1 / count + test_share) * variance)
+    return Interval(mean, mean - half, mean + half)

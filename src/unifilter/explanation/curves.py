@@ -1,0 +1,86 @@
+"""What moves with tau and homophily: frequencies, angles and the filter's response, from the tridiagonals alone.
+
+The page computes the same numbers in ``page/source/curves.js``: a change here is a change there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from unifilter.bases import Uni
+from unifilter.tridiagonal import Tridiagonal
+
+# Laplacian eigenvalues at which curves are drawn: fine enough for the eye, few enough for every frame of the page.
+GRID = np.linspace(0.0, 2.0, 61)
+
+
+@dataclass(frozen=True, eq=False)
+class Curves:
+    """The universal basis at one tau and homophily, over the channels that carry a signal.
+
+    Attributes:
+        frequency, frequency_spread: Mean and standard deviation over the channels, ``[hops + 1]``; the frequency is
+            that of Definition 2.2, in [0, 1], and 0 for a zero vector.
+        angles: Mean angle between two basis vectors in degrees, ``[hops + 1, hops + 1]``; a zero vector is at right
+            angles to all.
+        response, response_low, response_high: Median and quartiles over the channels of the filter's response at
+            :data:`GRID`. The polynomials of a channel are its own, and can be large where it has no energy: a mean
+            would show the largest of them alone.
+    """
+
+    frequency: np.ndarray
+    frequency_spread: np.ndarray
+    angles: np.ndarray
+    response: np.ndarray
+    response_low: np.ndarray
+    response_high: np.ndarray
+
+
+def compute_curves(tridiagonal: Tridiagonal, tau: float, homophily: float, weights: Tensor) -> Curves:
+    """Curves of a tridiagonal all of whose channels carry a signal.
+
+    Args:
+        tridiagonal: See :func:`with_signal`.
+        tau: Share of the homophily basis.
+        homophily: Of the heterophily basis.
+        weights: Of the filter, ``[hops + 1, 1]`` or ``[hops + 1, channels]``.
+    """
+    coefficients = Uni(tau, homophily).coefficients(tridiagonal) * tridiagonal.reached
+    frequencies = tridiagonal.frequencies(coefficients)
+    on_vectors = (coefficients * weights[:, None]).sum(dim=0)
+    polynomials = tridiagonal.orthonormal_polynomials(torch.from_numpy(GRID))
+    responses = torch.einsum("ilc,ic->lc", polynomials, on_vectors) / tridiagonal.norm
+    low, middle, high = np.quantile(responses.numpy(), (0.25, 0.5, 0.75), axis=1)
+    return Curves(
+        frequencies.mean(dim=1).numpy(),
+        frequencies.std(dim=1, correction=0).numpy(),
+        _angles(coefficients).numpy(),
+        middle,
+        low,
+        high,
+    )
+
+
+def with_signal(tridiagonal: Tridiagonal) -> tuple[Tridiagonal, Tensor]:
+    """The channels that are not zero, in double precision on the CPU, and which they are."""
+    kept = (tridiagonal.dimension > 0).nonzero().flatten()
+    if len(kept) == 0:
+        raise ValueError("all feature columns are zero, so there is no signal to explain: pass other features")
+    alpha, beta, norm, dimension = (
+        value.detach()[..., kept].cpu()
+        for value in (tridiagonal.alpha, tridiagonal.beta, tridiagonal.norm, tridiagonal.dimension)
+    )
+    return Tridiagonal(alpha.double(), beta.double(), norm.double(), dimension), kept.cpu()
+
+
+def _angles(coefficients: Tensor) -> Tensor:
+    length = torch.linalg.vector_norm(coefficients, dim=1)
+    unit = coefficients / torch.where(length > 0, length, 1.0)[:, None]
+    cosine = torch.einsum("kic,jic->kjc", unit, unit).clamp(-1, 1)
+    angles = torch.rad2deg(torch.arccos(cosine)).mean(dim=2)
+    # A vector meets itself at 0; the arc cosine of 1 - rounding would say 1e-6.
+    return angles.fill_diagonal_(0.0)

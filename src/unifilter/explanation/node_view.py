@@ -1,0 +1,235 @@
+"""Which hops, features and nodes moved the prediction of one node."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from unifilter._checks import as_feature_matrix
+from unifilter._columns import dense_columns
+from unifilter.datasets.features import pack_features, scale_rows
+from unifilter.estimator import UniFilterClassifier
+from unifilter.explanation.trained import trained_basis
+from unifilter.graph import Graph
+from unifilter.nn import MLP
+from unifilter.tridiagonal import Tridiagonal
+
+# Steps of the path integral; the perceptron bends at a few of them only, and `gap` says what is left.
+_STEPS = 128
+# Columns worked on together: bounds the work space to a few vectors of that many columns.
+_COLUMNS = 256
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class NodeView:
+    """What moved the prediction of one node.
+
+    The score of a class is its logit less the mean of all logits. Everything is a share of it: contributions add up to
+    ``score - baseline`` but for ``gap``.
+
+    Attributes:
+        node: The node.
+        predicted, explained: The class that is predicted, and the one whose score is explained.
+        score: Of the explained class.
+        baseline: The score of a node whose filtered features are all zero.
+        by_hop_and_feature: Contributions ``[hops + 1, channels]``.
+        by_node_and_feature: Contributions ``[num_nodes, channels]``: what each feature of each node brought in.
+        gap: What is missing to the score: rounding, and the steps of the path integral.
+    """
+
+    node: int
+    predicted: Any
+    explained: Any
+    score: float
+    baseline: float
+    by_hop_and_feature: np.ndarray
+    by_node_and_feature: np.ndarray
+    gap: float
+
+    def __repr__(self) -> str:
+        return (
+            f"{type(self).__name__}(node={self.node}, predicted={self.predicted!r}, explained={self.explained!r}, "
+            f"score={self.score:.4g}, gap={self.gap:.1e})"
+        )
+
+    @property
+    def by_hop(self) -> np.ndarray:
+        """Contribution of each hop."""
+        total: np.ndarray = self.by_hop_and_feature.sum(axis=1)
+        return total
+
+    @property
+    def by_feature(self) -> np.ndarray:
+        """Contribution of each feature column."""
+        total: np.ndarray = self.by_hop_and_feature.sum(axis=0)
+        return total
+
+    @property
+    def by_node(self) -> np.ndarray:
+        """Contribution of the features of each node."""
+        total: np.ndarray = self.by_node_and_feature.sum(axis=1)
+        return total
+
+    def top_features(self, count: int = 10) -> list[tuple[int, float]]:
+        """The features that moved the score most, in either direction."""
+        return _largest(self.by_feature, count)
+
+    def top_nodes(self, count: int = 10) -> list[tuple[int, float]]:
+        """The nodes whose features moved the score most, in either direction."""
+        return _largest(self.by_node, count)
+
+
+def explain_node(
+    model: UniFilterClassifier, node: int, *, target: Any = None, graph: Graph | None = None, x: Any = None
+) -> NodeView:
+    r"""Which hops, features and nodes moved the prediction of one node.
+
+    The perceptron is explained by integrated gradients (Sundararajan et al. 2017) along the straight way from zero to
+    the node's filtered features :math:`z`: every channel gets the mean of the gradient on the way times :math:`z`. The
+    filter before it is linear, so its part is exact: :math:`z_c = \sum_k w_k \sum_u [b_k(\mathbf{P})]_{vu} x_{uc}` is
+    split by hop and by node without any further choice.
+
+    Args:
+        model: A fitted classifier, or a loaded one together with ``graph`` and ``x``.
+        node: The node.
+        target: The class whose score is explained; by default the predicted one.
+        graph: Another graph than the one of ``fit``.
+        x: Its features.
+
+    Example:
+        >>> from unifilter import UniFilterClassifier
+        >>> from unifilter.datasets import load_dataset
+        >>> from unifilter.explanation import explain_node
+        >>> karate = load_dataset("karate")
+        >>> clf = UniFilterClassifier(hops=4, homophily=0.8, epochs=50)
+        >>> clf = clf.fit(karate.graph, karate.features, karate.labels, train=[0, 1, 33, 32])
+        >>> view = explain_node(clf, 5)
+        >>> view.by_hop.shape, view.by_feature.shape, view.by_node.shape
+        ((5,), (34,), (34,))
+    """
+    model._check_fitted()
+    graph, features = graph_and_features(model, graph, x)
+    if isinstance(node, bool) or not isinstance(node, (int, np.integer)) or not 0 <= node < graph.num_nodes:
+        raise ValueError(f"there is no node {node!r}: nodes are 0 to {graph.num_nodes - 1}")
+    stored = model._stored
+    basis = trained_basis(stored.parameters, stored.tau, stored.homophily)
+    tridiagonal = _double(stored.tridiagonal)
+    weights = stored.weights.double()
+    weighted = basis.coefficients(tridiagonal) * (weights[:, None, None] if weights.ndim == 1 else weights[:, None])
+    by_node, by_hop = _filtered_parts(graph, features, tridiagonal, weighted, int(node))
+    filtered = by_hop.sum(dim=0)
+    perceptron = _perceptron(model)
+    with torch.no_grad():
+        logits = perceptron(filtered[None])[0]
+    classes = model.classes_.tolist()
+    predicted = int(logits.argmax())
+    explained = predicted if target is None else _class_index(classes, target)
+    gradient, score, baseline = _integrated_gradient(perceptron, filtered, explained)
+    parts = by_hop * gradient
+    return NodeView(
+        node=int(node),
+        predicted=classes[predicted],
+        explained=classes[explained],
+        score=score,
+        baseline=baseline,
+        by_hop_and_feature=parts.numpy(),
+        by_node_and_feature=(by_node * gradient).numpy(),
+        gap=score - baseline - float(parts.sum()),
+    )
+
+
+def graph_and_features(model: UniFilterClassifier, graph: Graph | None, x: Any) -> tuple[Graph, Tensor]:
+    """The graph as the model sees it, and features scaled as it was trained on them."""
+    if (graph is None) != (x is None):
+        raise ValueError("another graph comes with its features: pass both graph and x")
+    if graph is None:
+        if model._problem is None:
+            raise ValueError(
+                "a loaded model has no graph of its own: pass one, explain_node(model, node, graph=..., x=...)"
+            )
+        workspace = model._problem.workspace
+        graph, features = workspace.dataset.graph, workspace.scaled(model.features).features
+    else:
+        packed = pack_features(x)
+        features = packed if model.features == "raw" else scale_rows(packed, model.features)
+    return graph.with_self_loops(model.self_loops).to("cpu"), as_feature_matrix(features.cpu(), graph.num_nodes)
+
+
+def _filtered_parts(
+    graph: Graph, features: Tensor, tridiagonal: Tridiagonal, weighted: Tensor, node: int
+) -> tuple[Tensor, Tensor]:
+    r"""What makes up the filtered features of one node: ``[num_nodes, channels]`` by node, ``[m, channels]`` by hop.
+
+    The propagation matrix is symmetric, so row ``node`` of a polynomial of it is the polynomial applied to the node's
+    unit vector: one recurrence, whatever the number of nodes.
+    """
+    if features.shape[1] != tridiagonal.channels:
+        raise ValueError(
+            f"x has {features.shape[1]} feature columns, but the model was trained on {tridiagonal.channels}: "
+            "pass the same columns in the same order"
+        )
+    propagate = graph.propagation(torch.float64)
+    on_vectors = weighted.sum(dim=0)
+    by_node = torch.empty(graph.num_nodes, tridiagonal.channels, dtype=torch.float64)
+    by_hop = torch.empty(len(weighted), tridiagonal.channels, dtype=torch.float64)
+    for start in range(0, tridiagonal.channels, _COLUMNS):
+        columns = slice(start, min(start + _COLUMNS, tridiagonal.channels))
+        alpha, beta, norm = tridiagonal.alpha[:, columns], tridiagonal.beta[:, columns], tridiagonal.norm[columns]
+        x = dense_columns(features, columns.start, columns.stop).double()
+        previous = torch.zeros_like(x)
+        current = torch.zeros_like(x)
+        current[node] = torch.where(norm > 0, 1 / norm, 0.0)
+        total = on_vectors[0, columns] * current
+        at_node = [(current * x).sum(dim=0)]
+        for k in range(tridiagonal.hops):
+            following = propagate(current) - alpha[k] * current
+            if k > 0:
+                following -= beta[k - 1] * previous
+            previous, current = current, torch.where(beta[k] > 0, following / beta[k], 0.0)
+            total += on_vectors[k + 1, columns] * current
+            at_node.append((current * x).sum(dim=0))
+        by_node[:, columns] = total * x
+        by_hop[:, columns] = torch.einsum("kic,ic->kc", weighted[:, :, columns], torch.stack(at_node))
+    return by_node, by_hop
+
+
+def _perceptron(model: UniFilterClassifier) -> MLP:
+    stored = model._stored
+    mlp = MLP(stored.tridiagonal.channels, out_channels=len(stored.classes), **stored.shape).double()
+    mlp.load_state_dict(stored.perceptron)
+    return mlp.eval()
+
+
+def _integrated_gradient(perceptron: MLP, z: Tensor, target: int) -> tuple[Tensor, float, float]:
+    """Mean gradient of the class's score on the way from zero to ``z``, and the score at both ends."""
+
+    def scores(points: Tensor) -> Tensor:
+        logits: Tensor = perceptron(points)
+        return logits[:, target] - logits.mean(dim=1)
+
+    steps = (torch.arange(_STEPS, dtype=torch.float64) + 0.5) / _STEPS
+    points = (steps[:, None] * z).requires_grad_()
+    (gradient,) = torch.autograd.grad(scores(points).sum(), points)
+    with torch.no_grad():
+        start, end = scores(torch.stack([torch.zeros_like(z), z])).tolist()
+    return gradient.mean(dim=0), end, start
+
+
+def _class_index(classes: list[Any], target: Any) -> int:
+    if target not in classes:
+        raise ValueError(f"{target!r} is no class of this model: its classes are {', '.join(map(repr, classes))}")
+    return classes.index(target)
+
+
+def _double(tridiagonal: Tridiagonal) -> Tridiagonal:
+    alpha, beta, norm = (value.cpu().double() for value in (tridiagonal.alpha, tridiagonal.beta, tridiagonal.norm))
+    return Tridiagonal(alpha, beta, norm, tridiagonal.dimension.cpu())
+
+
+def _largest(values: np.ndarray, count: int) -> list[tuple[int, float]]:
+    order = np.argsort(-np.abs(values), kind="stable")[:count]
+    return [(int(index), float(values[index])) for index in order]

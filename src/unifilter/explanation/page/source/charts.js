@@ -1,0 +1,149 @@
+// The four charts that uPlot draws. Colours are read when they are drawn, so that a theme can change.
+
+import uPlot from "uplot";
+import { colour } from "./theme.js";
+
+const FONT = "12px system-ui, sans-serif";
+const HEIGHT = 290;
+const number = (digits) => (_, value) => (value == null ? "–" : value.toFixed(digits));
+
+/** Frequency of each basis vector: mean over the channels, and a band of one standard deviation. */
+export function spectrumChart(element, data) {
+  return chart(element, data, {
+    x: { label: "hop k", range: [-0.3, data[0].length - 0.7], incrs: [1, 2, 5, 10], legend: "hop", digits: 0 },
+    y: { label: "frequency f", range: [0, 1] },
+    series: [
+      line("mean", "green", { points: { show: true, size: 7, fill: () => colour("green") } }),
+      edge("− 1 std", "green"),
+      edge("+ 1 std", "green"),
+    ],
+    bands: [band([3, 2], "green")],
+  });
+}
+
+/** The paper's picture: a bar for each hop at the frequency of its basis vector. Rows: frequency, weight, spread, hop. */
+export function weightsChart(element, data) {
+  const low = Math.min(0, ...data[1].map((weight, i) => weight - data[2][i]));
+  const high = Math.max(0, ...data[1].map((weight, i) => weight + data[2][i]));
+  const margin = 0.08 * (high - low || 1);
+  return chart(element, data, {
+    x: { label: "frequency f of the basis vector", range: [0, 1], legend: "frequency", digits: 4 },
+    y: { label: "weight w of the hop", range: [low < 0 ? low - margin : 0, high + margin] },
+    series: [
+      { label: "weight", stroke: () => colour("blue"), paths: () => null, value: number(4),
+        points: { show: true, size: 8, fill: () => colour("blue") } },
+      { label: "std over splits", paths: () => null, points: { show: false }, value: number(4), stroke: () => colour("muted"), scale: "none" },
+      { label: "hop", paths: () => null, points: { show: false }, value: number(0), stroke: () => colour("muted"), scale: "none" },
+    ],
+    scales: { none: {} },
+    hooks: { draw: [drawBars] },
+  });
+}
+
+/** The filter's response: median over the channels, and a band between the quartiles. */
+export function responseChart(element, data) {
+  return chart(element, data, {
+    x: { label: "Laplacian eigenvalue λ", range: [0, 2], legend: "λ", digits: 3 },
+    y: { label: "gain of the filter" },
+    series: [line("median", "blue"), edge("lower quartile", "blue"), edge("upper quartile", "blue")],
+    bands: [band([3, 2], "blue")],
+    hooks: { draw: [drawZero] },
+  });
+}
+
+/** Share of energy at or below each eigenvalue, with its bounds: features, and labels where there are any. */
+export function energyChart(element, data) {
+  const ofLabels = data.length > 4;
+  return chart(element, data, {
+    x: { label: "Laplacian eigenvalue λ", range: [0, 2], legend: "λ", digits: 3 },
+    y: { label: "share of energy at or below λ", range: [0, 1.02] },
+    series: [
+      line("features", "blue"), edge("features, at least", "blue"), edge("features, at most", "blue"),
+      ...(ofLabels ? [line("labels", "orange", { dash: [8, 4] }), edge("labels, at least", "orange"), edge("labels, at most", "orange")] : []),
+    ],
+    bands: [band([3, 2], "blue"), ...(ofLabels ? [band([6, 5], "orange")] : [])],
+  });
+}
+
+function chart(element, data, { x, y, series, bands = [], hooks = {}, scales = {} }) {
+  const made = new uPlot(
+    {
+      width: widthOf(element),
+      height: HEIGHT,
+      scales: { x: { time: false, range: x.range }, y: y.range ? { range: y.range } : {}, ...scales },
+      axes: [axis(x.label, { size: 34, incrs: x.incrs }), axis(y.label, { size: 58 })],
+      series: [{ label: x.legend, value: number(x.digits) }, ...series],
+      bands,
+      hooks,
+      cursor: { drag: { x: false, y: false }, points: { size: 8 } },
+      legend: { live: true },
+    },
+    data,
+    element,
+  );
+  new ResizeObserver(() => {
+    const width = widthOf(element);
+    if (width !== made.width) made.setSize({ width, height: HEIGHT });
+  }).observe(element);
+  return made;
+}
+
+function widthOf(element) {
+  return Math.max(240, element.clientWidth);
+}
+
+function axis(label, options) {
+  const quiet = { stroke: () => colour("grid"), width: 1 };
+  return { label, font: FONT, labelFont: FONT, labelSize: 22, stroke: () => colour("muted"), grid: quiet, ticks: quiet, ...options };
+}
+
+function line(label, name, options = {}) {
+  return { label, stroke: () => colour(name), width: 2, value: number(4), points: { show: false }, ...options };
+}
+
+function edge(label, name) {
+  return { label, stroke: () => colour(name), width: 0.6, value: number(4), points: { show: false } };
+}
+
+function band(series, name) {
+  return { series, fill: () => `color-mix(in srgb, ${colour(name)} 20%, transparent)` };
+}
+
+function drawZero(u) {
+  const { ctx } = u;
+  const y = u.valToPos(0, "y", true);
+  if (y < u.bbox.top || y > u.bbox.top + u.bbox.height) return;
+  ctx.save();
+  ctx.strokeStyle = colour("muted");
+  ctx.lineWidth = devicePixelRatio;
+  ctx.setLineDash([4 * devicePixelRatio, 4 * devicePixelRatio]);
+  ctx.beginPath();
+  ctx.moveTo(u.bbox.left, y);
+  ctx.lineTo(u.bbox.left + u.bbox.width, y);
+  ctx.stroke();
+  ctx.restore();
+}
+
+function drawBars(u) {
+  drawZero(u);
+  const { ctx, data } = u;
+  const zero = u.valToPos(0, "y", true);
+  ctx.save();
+  for (let i = 0; i < data[0].length; i++) {
+    const x = u.valToPos(data[0][i], "x", true);
+    ctx.strokeStyle = colour("blue");
+    ctx.lineWidth = 6 * devicePixelRatio;
+    stroke(ctx, x, zero, u.valToPos(data[1][i], "y", true));
+    ctx.strokeStyle = colour("text");
+    ctx.lineWidth = 1.5 * devicePixelRatio;
+    stroke(ctx, x, u.valToPos(data[1][i] - data[2][i], "y", true), u.valToPos(data[1][i] + data[2][i], "y", true));
+  }
+  ctx.restore();
+}
+
+function stroke(ctx, x, from, to) {
+  ctx.beginPath();
+  ctx.moveTo(x, from);
+  ctx.lineTo(x, to);
+  ctx.stroke();
+}

@@ -1,0 +1,43 @@
+// "Save picture": what is drawn, on one canvas, as a PNG.
+
+import { colour } from "./theme.js";
+
+const GAP = 24;
+const COLUMN = 620;
+
+/** Downloads the panels, two beside each other, under a line that says what they show. */
+export function savePicture(title, name, panels) {
+  const rows = [];
+  for (let i = 0; i < panels.length; i += 2) rows.push(panels.slice(i, i + 2));
+  const scaled = ({ canvas }) => Math.min(1, COLUMN / canvas.width) * canvas.height;
+  const heights = rows.map((row) => Math.max(...row.map(scaled)) + 56);
+  const picture = document.createElement("canvas");
+  picture.width = 2 * COLUMN + 3 * GAP;
+  picture.height = 60 + heights.reduce((sum, height) => sum + height + GAP, 0);
+  const ctx = picture.getContext("2d");
+  ctx.fillStyle = colour("surface");
+  ctx.fillRect(0, 0, picture.width, picture.height);
+  ctx.fillStyle = colour("text");
+  ctx.font = "bold 22px system-ui, sans-serif";
+  ctx.fillText(title, GAP, 38);
+  let y = 60;
+  rows.forEach((row, r) => {
+    row.forEach((panel, i) => {
+      const x = GAP + i * (COLUMN + GAP);
+      ctx.font = "bold 16px system-ui, sans-serif";
+      ctx.fillText(panel.title, x, y + 18);
+      ctx.font = "13px system-ui, sans-serif";
+      ctx.fillText(panel.caption, x, y + 38, COLUMN);
+      const factor = Math.min(1, COLUMN / panel.canvas.width);
+      ctx.drawImage(panel.canvas, x, y + 46, panel.canvas.width * factor, panel.canvas.height * factor);
+    });
+    y += heights[r] + GAP;
+  });
+  picture.toBlob((blob) => {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(blob);
+    link.download = `${name.replace(/[^\w.-]+/g, "-")}.png`;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+  });
+}

@@ -1,0 +1,61 @@
+"""Dropout whose mask is a hash of the position: several times faster on the CPU than drawing it from a generator."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from unifilter.kernels.compiling import compile_kernel
+from unifilter.kernels.lanes import BYTES, keep, load, splat, store
+from unifilter.kernels.random_bits import ALWAYS, draw_seed, drop_threshold, mixed_key
+from unifilter.kernels.threads import for_each, parts_of
+
+
+def dropout(x: Tensor, p: float) -> Tensor:
+    """Like :func:`torch.nn.functional.dropout` in training, on ``[rows, columns]``; the seed is torch's."""
+    if drop_threshold(p) == ALWAYS:
+        return x
+    suits = x.device.type == "cpu" and x.dtype in (torch.float32, torch.float64) and x.ndim == 2
+    if not suits or x.shape[1] * x.element_size() < BYTES:
+        return functional.dropout(x, p)
+    return _Dropout.apply(x, p, draw_seed())  # type: ignore[no-any-return,no-untyped-call]
+
+
+class _Dropout(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, p: float, seed: int) -> Tensor:
+        ctx.p, ctx.seed = p, seed
+        return _drop(x, p, seed)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        # The same mask on the slope, by the same function, which is then differentiable again.
+        return _Dropout.apply(grad, ctx.p, ctx.seed), None, None  # type: ignore[no-untyped-call]
+
+
+def _drop(x: Tensor, p: float, seed: int) -> Tensor:
+    source = x.detach().contiguous().numpy()
+    result = np.empty_like(source)
+    threshold, scale, key = drop_threshold(p), source.dtype.type(1 / (1 - p)), np.uint64(seed)
+
+    def drop_part(part: slice) -> None:
+        _drop_rows(source[part], part.start, threshold, scale, key, result[part])
+
+    for_each(drop_part, parts_of(len(source)), source.size)
+    return torch.from_numpy(result)
+
+
+@compile_kernel
+def _drop_rows(source, first_row, threshold, scale, key, result):  # type: ignore[no-untyped-def]
+    columns = source.shape[1]
+    lanes = BYTES // source.itemsize
+    for row in range(source.shape[0]):
+        bits = mixed_key(key, first_row + row, 0)
+        for start in range(0, columns, lanes):
+            # The last vector of columns overlaps the one before: whatever it writes twice is the same.
+            column = min(start, columns - lanes)
+            store(result, (row, column), keep(load(source, (row, column)), bits, column, threshold) * splat(scale))

@@ -1,0 +1,30 @@
+"""Random decisions that can be made again: a hash of a seed and a position instead of a generator's next number."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+
+from unifilter.kernels.compiling import compile_inline
+
+# Thirty-two random bits are always below this.
+ALWAYS = np.uint64(2**32)
+
+
+def draw_seed() -> int:
+    """A seed from torch's generator, so that ``torch.manual_seed`` governs every mask."""
+    return int(torch.randint(2**62, ()))
+
+
+def drop_threshold(p: float) -> np.uint64:
+    """An element is kept where its 32 bits are below this."""
+    return np.uint64(round((1 - p) * int(ALWAYS)))
+
+
+@compile_inline
+def mixed_key(key, row, k):  # type: ignore[no-untyped-def]
+    """Random bits for a row and a basis vector (the finaliser of the splitmix64 generator)."""
+    mixed = key + np.uint64(row) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(k) * np.uint64(0xD1B54A32D192ED03)
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return mixed ^ (mixed >> np.uint64(31))

@@ -1,0 +1,86 @@
+"""Classes of any kind as indices."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from torch import Tensor
+
+# Whole numbers up to here have a float of their own: 2.0 is the class 2.
+_EXACT = 2.0**53
+
+
+@dataclass(frozen=True, eq=False)
+class Classes:
+    """The classes there are, in ascending order; their positions are the indices that models learn.
+
+    Attributes:
+        values: The classes as the user has them: numbers, or strings.
+    """
+
+    values: np.ndarray
+
+    @classmethod
+    def encode(cls, y: Any, num_nodes: int) -> tuple[Classes, np.ndarray]:
+        """The classes that occur, and the index of each node's class; -1 is unknown."""
+        raw = _plain_labels(y, num_nodes)
+        known = [value for value in raw if value is not None]
+        if not known:
+            raise ValueError("no node has a class: -1, None and NaN mean unknown, pass a class for some nodes")
+        if len({isinstance(value, str) for value in known}) > 1:
+            raise ValueError(
+                f"some classes are strings and others numbers ({next(v for v in known if isinstance(v, str))!r} and "
+                f"{next(v for v in known if not isinstance(v, str))!r}): make them all strings"
+            )
+        classes = cls(np.unique(np.array(known)))
+        return classes, classes._indices(raw)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(str(value) for value in self.values)
+
+    def indices_of(self, y: Any, num_nodes: int) -> np.ndarray:
+        """The index of each node's class, int64; -1 is unknown. A class that was never learned is an error."""
+        return self._indices(_plain_labels(y, num_nodes))
+
+    def _indices(self, raw: list[Any]) -> np.ndarray:
+        position = {value: index for index, value in enumerate(self.values.tolist())}
+        position[None] = -1
+        for node, value in enumerate(raw):
+            if value not in position:
+                raise ValueError(
+                    f"node {node} is of class {value!r}, which was not learned: "
+                    f"the classes are {', '.join(map(repr, self.values.tolist()))}"
+                )
+        return np.array([position[value] for value in raw], dtype=np.int64)
+
+
+def _plain_labels(y: Any, num_nodes: int) -> list[Any]:
+    """Labels as Python's own strings and numbers; ``None`` is unknown."""
+    if isinstance(y, Tensor):
+        y = y.detach().cpu().numpy()
+    # Of a list numpy would make one kind, and a NaN among strings the class "nan".
+    values = np.array(y, dtype=object) if isinstance(y, (list, tuple)) else np.asarray(y)
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    if values.shape != (num_nodes,):
+        raise ValueError(
+            f"y must have one class per node, shape [{num_nodes}], not {list(values.shape)}: "
+            "use -1 or None for nodes without one"
+        )
+    return [_plain(node, value) for node, value in enumerate(values.tolist())]
+
+
+def _plain(node: int, value: Any) -> Any:
+    if isinstance(value, np.generic):
+        value = value.item()
+    # NaN differs from itself, and whether pandas' NA does is again NA.
+    if value is None or (value != value) is not False or value == -1:
+        return None
+    if not isinstance(value, (str, bool, int, float)):
+        raise ValueError(
+            f"the class of node {node} is a {type(value).__name__} ({value!r}): classes are strings or numbers"
+        )
+    return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < _EXACT else value

@@ -1,0 +1,54 @@
+"""ChebNet: two layers of Chebyshev polynomials."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from torch import Tensor
+
+from unifilter.datasets.features import FeatureScaling
+from unifilter.methods.method import Learner, Method
+from unifilter.methods.problem import Problem
+from unifilter.nn.chebnet import ChebNet
+from unifilter.training.stopping import LossWindow
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChebNetMethod(Method):
+    """Two layers of Chebyshev polynomials; see :class:`unifilter.nn.chebnet.ChebNet`.
+
+    The defaults are what papers on polynomial filters compare with, the same for every graph: degree 1 (PyG's
+    ``ChebConv`` counts terms, so ``K=2`` there) and 32 hidden channels. ChebNetII's authors also try ``hops=2`` with 32
+    and ``hops=10`` with 16 channels.
+
+    Attributes:
+        hops: The degree of each layer.
+        hidden_channels: Width of the hidden layer.
+        dropout: Dropout on it; the input is not dropped.
+        window: Epochs of :class:`unifilter.training.LossWindow`.
+    """
+
+    name: ClassVar[str] = "chebnet"
+    paper: ClassVar[str] = "Defferrard et al., Convolutional Neural Networks on Graphs, 2016"
+    cost: ClassVar[str] = "an epoch is K products of hidden width, K of output width, and their gradients"
+
+    features: FeatureScaling = "row"
+    hops: int = 1
+    hidden_channels: int = 32
+    dropout: float = 0.5
+    lr: float = 0.01
+    weight_decay: float = 5e-4
+    window: int = 200
+
+    def build(self, problem: Problem) -> Learner:
+        x = problem.workspace.features(self.features)
+        propagate = problem.workspace.graph().propagation(x.dtype)
+        model = ChebNet(x.shape[1], self.hidden_channels, problem.num_classes, self.hops, self.dropout).to(x)
+
+        def forward(nodes: Tensor) -> Tensor:
+            logits: Tensor = model(x, propagate)[nodes]
+            return logits
+
+        groups = [{"params": list(model.parameters()), "lr": self.lr, "weight_decay": self.weight_decay}]
+        return Learner(model, forward, groups, LossWindow(self.window))

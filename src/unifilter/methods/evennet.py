@@ -1,0 +1,63 @@
+"""EvenNet: a filter on even powers of the propagation matrix alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import torch
+
+from unifilter._checks import check_fraction, check_hops
+from unifilter.bases import Even
+from unifilter.methods.decoupled import DecoupledMethod, transform_first
+from unifilter.methods.method import Learner
+from unifilter.methods.problem import Problem
+from unifilter.nn.decoupled import DecoupledFilter
+from unifilter.training.stopping import Patience
+
+# The authors' settings, for 60/20/20 splits.
+_PUBLISHED: dict[str, dict[str, Any]] = {
+    "cora": {"lr": 0.01, "weight_decay": 5e-4, "dropout": 0.5, "filter_dropout": 0.5},
+    "citeseer": {"lr": 0.05, "weight_decay": 5e-4, "dropout": 0.1, "filter_dropout": 0.3},
+    "pubmed": {"lr": 0.05, "weight_decay": 5e-4, "dropout": 0.1, "filter_dropout": 0.3},
+    "chameleon": {"lr": 0.05, "weight_decay": 0.0, "dropout": 0.5, "filter_dropout": 0.7},
+    "squirrel": {"lr": 0.05, "weight_decay": 0.0, "dropout": 0.5, "filter_dropout": 0.7},
+    "actor": {"lr": 0.05, "weight_decay": 5e-4, "dropout": 0.3, "filter_dropout": 0.7},
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvenNetMethod(DecoupledMethod):
+    r"""EvenNet: :math:`\sum_k w_k \mathbf{P}^{2k} \mathrm{MLP}(x)` up to :math:`2k = K`.
+
+    The weights start at :math:`\alpha (1-\alpha)^{2k}`, and unlike those of PageRank do not sum to 1.
+
+    Attributes:
+        alpha: Of the weights at the start.
+        filter_lr: Learning rate of the weights, which have no weight decay.
+        patience: Epochs without a lower validation loss.
+    """
+
+    name: ClassVar[str] = "evennet"
+    paper: ClassVar[str] = "Lei et al., EvenNet: Ignoring Odd-Hop Neighbors Improves Robustness of GNNs, 2022"
+    cost: ClassVar[str] = "an epoch multiplies the features once and filters the logits: 3K products of class width"
+    presets = _PUBLISHED
+
+    alpha: float = 0.1
+    filter_lr: float = 0.01
+    patience: int = 200
+
+    def build(self, problem: Problem) -> Learner:
+        alpha = check_fraction("alpha", self.alpha)
+        model = DecoupledFilter(
+            problem.dataset.num_features,
+            problem.num_classes,
+            Even(),
+            alpha * (1 - alpha) ** torch.arange(0, check_hops(self.hops) + 1, 2),
+            hops=self.hops,
+            hidden_channels=self.hidden_channels,
+            dropout=self.dropout,
+            filter_dropout=self.filter_dropout,
+        )
+        groups = model.parameter_groups(self.lr, self.weight_decay, self.filter_lr, filter_weight_decay=0.0)
+        return transform_first(self, problem, model, groups, Patience(self.patience, "loss"))

@@ -1,0 +1,49 @@
+"""A perceptron on the features alone: what the graph adds is measured from here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from torch import Tensor
+
+from unifilter.datasets.features import FeatureScaling
+from unifilter.methods.method import Learner, Method
+from unifilter.methods.problem import Problem
+from unifilter.nn import MLP
+from unifilter.training.stopping import LossWindow
+
+
+@dataclass(frozen=True, kw_only=True)
+class MLPMethod(Method):
+    """A perceptron that does not see the graph; see :class:`unifilter.nn.MLP`.
+
+    Attributes:
+        hidden_channels, num_layers, dropout, batch_norm: The perceptron.
+        window: Epochs of :class:`unifilter.training.LossWindow`.
+    """
+
+    name: ClassVar[str] = "mlp"
+    paper: ClassVar[str] = "the plain baseline, with the settings of papers on polynomial filters"
+    cost: ClassVar[str] = "no product with the graph; an epoch is a few dense layers"
+
+    features: FeatureScaling = "row"
+    hidden_channels: int = 64
+    num_layers: int = 2
+    dropout: float = 0.5
+    batch_norm: bool = False
+    lr: float = 0.01
+    weight_decay: float = 5e-4
+    window: int = 200
+
+    def build(self, problem: Problem) -> Learner:
+        x = problem.workspace.features(self.features)
+        classes = problem.num_classes
+        model = MLP(x.shape[1], self.hidden_channels, classes, self.num_layers, self.dropout, self.batch_norm).to(x)
+
+        def forward(nodes: Tensor) -> Tensor:
+            logits: Tensor = model(x[nodes])
+            return logits
+
+        groups = [{"params": list(model.parameters()), "lr": self.lr, "weight_decay": self.weight_decay}]
+        return Learner(model, forward, groups, LossWindow(self.window))

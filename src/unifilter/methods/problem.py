@@ -1,0 +1,91 @@
+"""What a method is given: a graph with features and labels, nodes to learn from, and what methods can share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from unifilter.datasets.dataset import NodeDataset
+from unifilter.datasets.features import FeatureScaling
+from unifilter.factorization import Factorization, factorize
+from unifilter.graph import Graph, SelfLoops
+
+
+class Workspace:
+    """A data set, and what all methods, splits and settings share of it.
+
+    Factorisations are kept, one for each scaling of the features, number of hops and kind of self-loops: a sweep over
+    splits, tau, homophily or polynomial families touches the graph once.
+
+    Args:
+        dataset: The data set, with raw features.
+        device: Where features and factorisations live.
+    """
+
+    def __init__(self, dataset: NodeDataset, device: torch.device | str = "cpu") -> None:
+        self.dataset = dataset
+        self.device = torch.device(device)
+        self._scaled: dict[FeatureScaling, NodeDataset] = {}
+        self._graphs: dict[SelfLoops, Graph] = {}
+        self._factorizations: dict[tuple[FeatureScaling, int, SelfLoops], Factorization] = {}
+
+    def with_labels(self, dataset: NodeDataset) -> Workspace:
+        """A workspace for the same graph and features with other labels: it shares every factorisation."""
+        other = Workspace(dataset, self.device)
+        other._scaled, other._graphs, other._factorizations = self._scaled, self._graphs, self._factorizations
+        return other
+
+    def scaled(self, scaling: FeatureScaling) -> NodeDataset:
+        """The data set with its features scaled."""
+        if scaling not in self._scaled:
+            self._scaled[scaling] = self.dataset.scaled(scaling)
+        return self._scaled[scaling]
+
+    def features(self, scaling: FeatureScaling) -> Tensor:
+        """Dense features on the device."""
+        features = self.scaled(scaling).features
+        return (features if features.layout == torch.strided else features.to_dense()).to(self.device)
+
+    def graph(self, self_loops: SelfLoops = "remove") -> Graph:
+        """The graph on the device, with self-loops added or without any."""
+        if self_loops not in self._graphs:
+            self._graphs[self_loops] = self.dataset.graph.with_self_loops(self_loops).to(self.device)
+        return self._graphs[self_loops]
+
+    def factorization(self, scaling: FeatureScaling, hops: int, self_loops: SelfLoops = "remove") -> Factorization:
+        """The factorisation of the scaled features, computed when it is first asked for."""
+        key = (scaling, hops, self_loops)
+        if key not in self._factorizations:
+            features = self.scaled(scaling).features.to(self.device)
+            self._factorizations[key] = factorize(self.graph(self_loops), features, hops)
+        return self._factorizations[key]
+
+    @cached_property
+    def labels(self) -> Tensor:
+        return self.dataset.labels.to(self.device)
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Nodes of a workspace to learn from and to stop by.
+
+    Attributes:
+        workspace: The data and what is shared.
+        train, val: Node indices.
+    """
+
+    workspace: Workspace
+    train: np.ndarray
+    val: np.ndarray
+
+    @property
+    def dataset(self) -> NodeDataset:
+        return self.workspace.dataset
+
+    @property
+    def num_classes(self) -> int:
+        return self.dataset.num_classes

@@ -1,0 +1,126 @@
+"""Specformer: filters written by a transformer that reads the spectrum."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor
+
+from unifilter.datasets.features import FeatureScaling
+from unifilter.eigen import eigenpairs
+from unifilter.methods.method import Learner, Method
+from unifilter.methods.problem import Problem
+from unifilter.nn.norms import Norm
+from unifilter.nn.specformer import Specformer
+from unifilter.training.stopping import Patience
+
+_PUBLISHED: dict[str, dict[str, Any]] = {
+    "cora": {
+        "heads": 2, "lr": 2e-4, "weight_decay": 1e-4, "attention_dropout": 0.2, "dropout": 0.6, "filter_dropout": 0.2,
+    },
+    "citeseer": {
+        "heads": 2, "lr": 2e-4, "weight_decay": 1e-3, "attention_dropout": 0.0, "dropout": 0.7, "filter_dropout": 0.5,
+    },
+    "chameleon": {
+        "heads": 4, "lr": 1e-3, "weight_decay": 5e-4, "attention_dropout": 0.2, "dropout": 0.4, "filter_dropout": 0.5,
+    },
+    "squirrel": {
+        "heads": 2, "lr": 1e-3, "weight_decay": 1e-3, "attention_dropout": 0.1, "dropout": 0.4, "filter_dropout": 0.4,
+    },
+    "actor": {
+        "heads": 1, "lr": 2e-4, "weight_decay": 1e-4, "attention_dropout": 0.5, "dropout": 0.8, "filter_dropout": 0.5,
+    },
+    "penn94": {
+        "features": "raw", "num_layers": 1, "heads": 1, "hidden_channels": 64, "lr": 1e-3, "weight_decay": 1e-3,
+        "attention_dropout": 0.0, "dropout": 0.4, "filter_dropout": 0.4, "norm": "batch", "ends": (3_000, 3_000),
+    },
+    "ogbn-arxiv": {
+        "features": "raw", "num_layers": 1, "heads": 1, "hidden_channels": 512, "lr": 1e-3, "weight_decay": 0.0,
+        "attention_dropout": 0.1, "dropout": 0.1, "filter_dropout": 0.1, "norm": "layer", "ends": (5_000, 0),
+    },
+}  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class SpecformerMethod(Method):
+    """Filters whose eigenvalues a transformer writes; see :class:`unifilter.nn.specformer.Specformer`.
+
+    The response is known at the eigenvalues of the graph and interpolated between them. Where only the ends of the
+    spectrum were computed it says nothing about what lies between.
+
+    Attributes:
+        hidden_channels, num_layers, heads, norm: The network.
+        attention_dropout, dropout, filter_dropout: In the transformer, on the features, and on what a filter sums up.
+        ends: How many of the smallest and largest eigenvalues; ``None`` takes all, or on graphs of more than 8,000
+            nodes as many as :func:`unifilter.eigen.eigenpairs` does.
+        patience: Epochs without a lower validation loss.
+    """
+
+    name: ClassVar[str] = "specformer"
+    paper: ClassVar[str] = "Bo et al., Specformer: Spectral Graph Neural Networks Meet Transformers, 2023"
+    cost: ClassVar[str] = "an eigendecomposition, n^3, once per graph; an epoch is dense products and attention, n^2"
+    presets = _PUBLISHED
+
+    features: FeatureScaling = "row"
+    epochs: int = 2000
+    hidden_channels: int = 32
+    num_layers: int = 2
+    heads: int = 2
+    attention_dropout: float = 0.2
+    dropout: float = 0.5
+    filter_dropout: float = 0.5
+    norm: Norm = "none"
+    ends: tuple[int, int] | None = None
+    lr: float = 1e-3
+    weight_decay: float = 5e-4
+    patience: int = 200
+
+    def build(self, problem: Problem) -> Learner:
+        x = problem.workspace.features(self.features)
+        pairs = eigenpairs(problem.workspace.graph(), self.ends)
+        values, vectors = pairs.values.to(x), pairs.vectors.to(x)
+        model = Specformer(
+            x.shape[1],
+            self.hidden_channels,
+            problem.num_classes,
+            self.num_layers,
+            self.heads,
+            self.attention_dropout,
+            self.dropout,
+            self.filter_dropout,
+            self.norm,
+        ).to(x)
+
+        def forward(nodes: Tensor) -> Tensor:
+            logits: Tensor = model(x, values, vectors)[nodes]
+            return logits
+
+        @torch.no_grad()
+        def response(lam: Tensor) -> Tensor:
+            model.eval()
+            known = model.response(values)
+            if known is None:
+                raise ValueError("a ReLU lies between the filters, so they have no common response: use num_layers=1")
+            return _interpolate(lam.to(values), values, known)
+
+        has_response = self.norm == "none" or self.num_layers == 1
+        return Learner(
+            model,
+            forward,
+            [{"params": list(model.parameters()), "lr": self.lr, "weight_decay": self.weight_decay}],
+            Patience(self.patience, monitor="loss"),
+            response=response if has_response else None,
+            facts={"eigenvalues": len(values)},
+        )
+
+
+def _interpolate(at: Tensor, points: Tensor, values: Tensor) -> Tensor:
+    """Linear between ascending ``points [k]`` with ``values [k, channels]``; constant beyond both ends."""
+    if len(points) == 1:
+        return values[0].expand(*at.shape, -1)
+    right = torch.searchsorted(points, at.contiguous()).clamp(1, len(points) - 1)
+    low, high = points[right - 1], points[right]
+    share = ((at - low) / torch.where(high > low, high - low, 1.0)).clamp(0, 1)[..., None]
+    return (1 - share) * values[right - 1] + share * values[right]

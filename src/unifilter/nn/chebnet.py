@@ -1,0 +1,61 @@
+"""ChebNet: layers of Chebyshev polynomials."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from unifilter._checks import check_hops, check_rate
+from unifilter.bases.base import Multiply
+from unifilter.kernels.dropout import dropout
+
+
+class ChebNet(nn.Module):
+    r"""Two layers :math:`\sum_{k=0}^{K} T_k(\hat{\mathbf{L}})\, x\, \Theta_k + b`, ReLU and dropout between them, from
+    "Convolutional Neural Networks on Graphs with Fast Localized Spectral Filtering" (2016).
+
+    :math:`\hat{\mathbf{L}} = 2\mathbf{L}/\lambda_{\max} - \mathbf{I}` with :math:`\lambda_{\max} = 2`, which is
+    :math:`-\mathbf{P}`. A layer computes what PyG's ``ChebConv`` with K + 1 terms does, but projects before it
+    propagates: a product with the graph has as many columns as the layer has outputs, not as there are features.
+
+    Args:
+        in_channels: Number of features.
+        hidden_channels: Width of the hidden layer.
+        out_channels: Number of classes.
+        hops: The degree K of each layer.
+        dropout: Dropout on the hidden layer.
+    """
+
+    def __init__(
+        self, in_channels: int, hidden_channels: int, out_channels: int, hops: int = 1, dropout: float = 0.5
+    ) -> None:
+        super().__init__()
+        self.dropout = check_rate("dropout", dropout)
+        self.first = ChebLayer(in_channels, hidden_channels, hops)
+        self.second = ChebLayer(hidden_channels, out_channels, hops)
+
+    def forward(self, x: Tensor, propagate: Multiply) -> Tensor:
+        """Logits of all nodes, from their features and the product with P."""
+        hidden = torch.relu(self.first(x, propagate))
+        logits: Tensor = self.second(dropout(hidden, self.dropout if self.training else 0.0), propagate)
+        return logits
+
+
+class ChebLayer(nn.Module):
+    """One layer of :class:`ChebNet`; weights ``[hops + 1, in, out]``."""
+
+    def __init__(self, in_channels: int, out_channels: int, hops: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(check_hops(hops) + 1, in_channels, out_channels))
+        self.bias = nn.Parameter(torch.zeros(out_channels))
+        for matrix in self.weight:
+            nn.init.xavier_uniform_(matrix)
+
+    def forward(self, x: Tensor, propagate: Multiply) -> Tensor:
+        terms, _, width = self.weight.shape
+        projected = torch.split(x @ self.weight.transpose(0, 1).reshape(x.shape[1], -1), width, dim=1)
+        # Clenshaw's recurrence: the highest term first, one product with the graph per degree.
+        after, current = torch.zeros_like(projected[-1]), projected[-1]
+        for k in range(terms - 2, 0, -1):
+            after, current = current, projected[k] - 2 * propagate(current) - after
+        return projected[0] - propagate(current) - after + self.bias

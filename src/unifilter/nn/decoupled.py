@@ -1,0 +1,135 @@
+"""Models that transform each node's features first and filter the result then: GPR-GNN and its successors."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from unifilter._checks import check_count, check_rate
+from unifilter.bases import PolynomialBasis, to_chebyshev
+from unifilter.graph import Graph
+from unifilter.kernels.dropout import dropout
+from unifilter.nn.polynomial_filter import filter_response, filter_signal
+
+
+class DecoupledFilter(nn.Module):
+    r"""A perceptron down to the classes, then one polynomial filter for all of them:
+
+    .. math::
+        y = \sum_k w_k \, p_k(\mathbf{P}) \, \mathrm{dropout}(\mathrm{MLP}(x))
+
+    The perceptron is dropout, linear map, ReLU, dropout, linear map. The products with the graph have as many columns
+    as there are classes, and there are K of them, whatever the polynomials: their weights are changed to weights on
+    Chebyshev polynomials first.
+
+    Args:
+        in_channels: Number of features.
+        out_channels: Number of classes.
+        basis: The polynomials :math:`p_k`.
+        weights: Where the filter's weights start, one for each polynomial.
+        hops: Degree K.
+        hidden_channels: Width of the hidden layers.
+        num_layers: Number of linear maps.
+        dropout: Dropout in the perceptron.
+        filter_dropout: Dropout between perceptron and filter.
+        batch_norm: Normalise the hidden layers over all nodes, after their ReLU; there is no dropout on the input then.
+        non_negative: Whether weights below zero count as zero.
+        mirrored: Filter with :math:`p_k(-\mathbf{P})`, so that :math:`\lambda` and :math:`2 - \lambda` change places.
+
+    Shapes:
+        - input: the graph, and features ``[num_nodes, in_channels]``
+        - output: logits ``[num_nodes, out_channels]``
+
+    Example:
+        >>> import torch
+        >>> from unifilter import Graph
+        >>> from unifilter.bases import Bernstein
+        >>> from unifilter.nn.decoupled import DecoupledFilter
+        >>> path = Graph.from_edges(torch.tensor([[0, 1], [1, 2]]))
+        >>> model = DecoupledFilter(16, 2, Bernstein(), torch.ones(11), non_negative=True)
+        >>> model(path, torch.randn(3, 16)).shape
+        torch.Size([3, 2])
+    """
+
+    to_chebyshev: Tensor
+    initial_weights: Tensor
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        basis: PolynomialBasis,
+        weights: Tensor,
+        hops: int = 10,
+        hidden_channels: int = 64,
+        num_layers: int = 2,
+        dropout: float = 0.5,
+        filter_dropout: float = 0.5,
+        batch_norm: bool = False,
+        non_negative: bool = False,
+        mirrored: bool = False,
+    ) -> None:
+        super().__init__()
+        check_count("num_layers", num_layers, "the papers use 2 or 3")
+        self.dropout = check_rate("dropout", dropout)
+        self.filter_dropout = check_rate("filter_dropout", filter_dropout)
+        self.non_negative, self.batch_norm = non_negative, batch_norm
+        matrix = to_chebyshev(basis, hops)
+        if weights.shape != (len(matrix),):
+            raise ValueError(
+                f"{basis!r} has {len(matrix)} polynomials up to degree {hops}, and weights have shape "
+                f"{list(weights.shape)}: pass one weight for each polynomial"
+            )
+        if mirrored:
+            matrix[:, 1::2] *= -1  # T_k(-mu) is T_k(mu) where k is even and -T_k(mu) where it is odd
+        self.register_buffer("to_chebyshev", matrix.to(weights.dtype), persistent=False)
+        self.register_buffer("initial_weights", weights.detach().clone(), persistent=False)
+        self.filter_weights = nn.Parameter(weights.detach().clone())
+        widths = [in_channels, *[hidden_channels] * (num_layers - 1), out_channels]
+        self.layers = nn.ModuleList(nn.Linear(a, b) for a, b in pairwise(widths))
+        self.norms = nn.ModuleList(nn.BatchNorm1d(width) if batch_norm else nn.Identity() for width in widths[1:-1])
+
+    def reset_parameters(self) -> None:
+        for layer in [*self.layers, *self.norms]:
+            if isinstance(layer, (nn.Linear, nn.BatchNorm1d)):
+                layer.reset_parameters()
+        with torch.no_grad():
+            self.filter_weights.copy_(self.initial_weights)
+
+    def forward(self, graph: Graph, x: Tensor) -> Tensor:
+        return filter_signal(graph, self._drop(self.transform(x), self.filter_dropout), self.chebyshev_weights())
+
+    def transform(self, x: Tensor) -> Tensor:
+        """Logits of all nodes before the filter."""
+        if not self.batch_norm:
+            x = self._drop(x, self.dropout)
+        *hidden, last = self.layers
+        for layer, norm in zip(hidden, self.norms, strict=True):
+            x = self._drop(norm(torch.relu(layer(x))), self.dropout)
+        logits: Tensor = last(x)
+        return logits
+
+    def chebyshev_weights(self) -> Tensor:
+        """The filter's weights on Chebyshev polynomials, ``[hops + 1]``."""
+        weights = torch.relu(self.filter_weights) if self.non_negative else self.filter_weights
+        return weights @ self.to_chebyshev
+
+    def response(self, lam: Tensor) -> Tensor:
+        """The learned filter as a function of the Laplacian eigenvalue, ``[*lam.shape, 1]``."""
+        return filter_response(self.chebyshev_weights(), lam).detach()
+
+    def parameter_groups(
+        self, lr: float, weight_decay: float, filter_lr: float, filter_weight_decay: float
+    ) -> list[dict[str, Any]]:
+        """Groups for a torch optimiser: the perceptron, and the filter."""
+        perceptron = [*self.layers.parameters(), *self.norms.parameters()]
+        return [
+            {"params": perceptron, "lr": lr, "weight_decay": weight_decay},
+            {"params": [self.filter_weights], "lr": filter_lr, "weight_decay": filter_weight_decay},
+        ]
+
+    def _drop(self, x: Tensor, rate: float) -> Tensor:
+        return dropout(x, rate if self.training else 0.0)

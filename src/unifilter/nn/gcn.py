@@ -1,0 +1,114 @@
+"""Graph convolutional networks of PyG's ``GCNConv``: the plain one, and one with residuals and normalisation."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from unifilter._checks import check_count, check_rate, without_torch_notices
+from unifilter.graph import Graph
+from unifilter.kernels.dropout import dropout
+from unifilter.nn.norms import Norm, make_norm
+
+
+class GCN(nn.Module):
+    r"""Layers :math:`\mathrm{ReLU}(\tilde{\mathbf{P}} x \mathbf{W} + b)`, the last one without ReLU, of
+    "Semi-Supervised Classification with Graph Convolutional Networks" (2017).
+
+    Args:
+        in_channels, hidden_channels, out_channels: Widths.
+        num_layers: Number of layers.
+        dropout: Dropout on the hidden layers.
+        input_dropout: Whether the input is dropped too.
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        hidden_channels: int,
+        out_channels: int,
+        num_layers: int = 2,
+        dropout: float = 0.5,
+        input_dropout: bool = False,
+    ) -> None:
+        super().__init__()
+        check_count("num_layers", num_layers, "the paper uses 2")
+        self.dropout, self.input_dropout = check_rate("dropout", dropout), input_dropout
+        widths = [in_channels, *[hidden_channels] * (num_layers - 1), out_channels]
+        self.layers = nn.ModuleList(_convolution(a, b) for a, b in itertools.pairwise(widths))
+
+    def forward(self, x: Tensor, propagation: Tensor) -> Tensor:
+        """Logits of all nodes, from their features and :func:`propagation_matrix` of the graph with self-loops."""
+        if self.input_dropout:
+            x = dropout(x, self.dropout if self.training else 0.0)
+        *hidden, last = self.layers
+        for layer in hidden:
+            x = dropout(torch.relu(layer(x, propagation)), self.dropout if self.training else 0.0)
+        logits: Tensor = last(x, propagation)
+        return logits
+
+
+class ResidualGCN(nn.Module):
+    r"""Layers :math:`\mathrm{ReLU}(\mathrm{norm}(\tilde{\mathbf{P}} x \mathbf{W} + x \mathbf{U} + b))`, followed by
+    dropout, and a linear layer at the end, of "Classic GNNs are Strong Baselines" (2024).
+
+    Args:
+        in_channels, hidden_channels, out_channels: Widths.
+        num_layers: Number of convolutions.
+        dropout: Dropout on the hidden layers.
+        norm: ``"batch"``, ``"layer"`` or ``"none"``.
+        residual: Whether there is the term :math:`x \mathbf{U}`.
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        hidden_channels: int,
+        out_channels: int,
+        num_layers: int = 3,
+        dropout: float = 0.5,
+        norm: Norm = "batch",
+        residual: bool = True,
+    ) -> None:
+        super().__init__()
+        check_count("num_layers", num_layers, "its authors use 2 to 12")
+        self.dropout = check_rate("dropout", dropout)
+        widths = [in_channels, *[hidden_channels] * (num_layers - 1)]
+        self.layers = nn.ModuleList(_convolution(width, hidden_channels) for width in widths)
+        self.residuals = nn.ModuleList(nn.Linear(width, hidden_channels) for width in widths) if residual else None
+        self.norms = nn.ModuleList(make_norm(norm, hidden_channels) for _ in widths)
+        self.output = nn.Linear(hidden_channels, out_channels)
+
+    def forward(self, x: Tensor, propagation: Tensor) -> Tensor:
+        """Logits of all nodes, from their features and :func:`propagation_matrix` of the graph with self-loops."""
+        for index, (layer, norm) in enumerate(zip(self.layers, self.norms, strict=True)):
+            mixed = layer(x, propagation)
+            if self.residuals is not None:
+                mixed = mixed + self.residuals[index](x)
+            x = dropout(torch.relu(norm(mixed)), self.dropout if self.training else 0.0)
+        logits: Tensor = self.output(x)
+        return logits
+
+
+def propagation_matrix(graph: Graph, dtype: torch.dtype) -> Tensor:
+    r""":math:`\mathbf{P}` as a torch CSR tensor, the form in which PyG's layers multiply by it without a list of
+    messages as long as the edges.
+    """
+    adjacency, root = graph.adjacency(dtype), graph.root_degree(dtype)
+    columns, rows = adjacency.col_indices(), torch.repeat_interleave(root, graph.row_start.diff())
+    values = adjacency.values() / rows / root[columns]
+    with without_torch_notices():
+        return torch.sparse_csr_tensor(
+            adjacency.crow_indices(), columns, values, adjacency.shape, check_invariants=False
+        )
+
+
+def _convolution(in_channels: int, out_channels: int) -> Any:
+    try:
+        from torch_geometric.nn import GCNConv
+    except ImportError as error:
+        raise ImportError("GCN is built of torch_geometric's layers: pip install 'unifilter[pyg]'") from error
+    return GCNConv(in_channels, out_channels, normalize=False)

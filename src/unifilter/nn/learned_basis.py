@@ -1,0 +1,76 @@
+"""UniBasis whose mixture and angle are learned by gradient."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from unifilter._checks import check_fraction
+from unifilter.bases.heterophily import heterophily_coefficients
+from unifilter.bases.monomial import Monomial
+from unifilter.tridiagonal import Tridiagonal
+
+# A sigmoid hardly moves near 0 and 1: start no closer than this.
+_MARGIN = 0.02
+# What is learned stays this far from 0 and 1: at h = 1 rounding would leave a root of 0, which has no slope.
+_CLOSEST = 1e-3
+
+
+class LearnedUniBasis(nn.Module):
+    r"""The coefficients of :math:`\tau \mathbf{P}^k x + (1-\tau) u_k` as functions of parameters.
+
+    Both bases are small matrices on the tridiagonal, so a gradient step on :math:`\tau` or :math:`\theta` costs no work
+    of the size of the graph.
+
+    Args:
+        tridiagonal: The features' tridiagonal, ``fact.tridiagonal``.
+        tau: Where :math:`\tau` starts.
+        homophily: Where the angle starts, :math:`\theta = (1-h)\pi/2`.
+        learn_tau: Whether :math:`\tau` is learned or stays.
+        learn_theta: Whether the angle is learned or stays.
+    """
+
+    powers: Tensor
+    exists: Tensor
+
+    def __init__(
+        self,
+        tridiagonal: Tridiagonal,
+        tau: float = 0.5,
+        homophily: float = 0.5,
+        learn_tau: bool = True,
+        learn_theta: bool = True,
+    ) -> None:
+        super().__init__()
+        self.hops, self.channels = tridiagonal.hops, tridiagonal.channels
+        self.register_buffer("powers", Monomial().coefficients(tridiagonal), persistent=False)
+        self.register_buffer("exists", tridiagonal.reached[0].to(tridiagonal.alpha.dtype), persistent=False)
+        start = {"tau": check_fraction("tau", tau), "homophily": check_fraction("homophily", homophily)}
+        self.raw = nn.ParameterDict()
+        for name, learned in (("tau", learn_tau), ("homophily", learn_theta)):
+            value = torch.tensor(start[name], dtype=self.powers.dtype)
+            if learned:
+                share = (value.clamp(_MARGIN, 1 - _MARGIN) - _CLOSEST) / (1 - 2 * _CLOSEST)
+                self.raw[name] = nn.Parameter(torch.logit(share))
+            else:
+                self.register_buffer(f"fixed_{name}", value)
+
+    @property
+    def tau(self) -> Tensor:
+        return self._value("tau")
+
+    @property
+    def homophily(self) -> Tensor:
+        r"""The h that belongs to the angle, :math:`h = 1 - 2\theta/\pi`."""
+        return self._value("homophily")
+
+    def _value(self, name: str) -> Tensor:
+        if name not in self.raw:
+            return self.get_buffer(f"fixed_{name}")
+        return _CLOSEST + (1 - 2 * _CLOSEST) * torch.sigmoid(self.raw[name])
+
+    def forward(self) -> Tensor:
+        """Coefficients ``[hops + 1, hops + 1, channels]``."""
+        cosine = torch.sin(self.homophily * torch.pi / 2)
+        rotated = heterophily_coefficients(cosine, self.hops)[:, :, None] * self.exists
+        return self.tau * self.powers + (1 - self.tau) * rotated

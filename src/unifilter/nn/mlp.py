@@ -1,0 +1,67 @@
+"""The perceptron behind the filter."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+
+import torch
+from torch import Tensor, nn
+
+from unifilter._checks import check_count, check_rate
+from unifilter.kernels.dropout import dropout
+
+
+class MLP(nn.Module):
+    r"""Layers :math:`x \mapsto \mathrm{ReLU}(\mathrm{dropout}(x)\mathbf{W})`, the last one without ReLU.
+
+    As in the paper's experiments: no bias, optional batch normalisation of the hidden layers, and the input added to
+    the output of every layer whose two widths are the same. Weights start uniform within
+    :math:`\pm 1/\sqrt{\text{out}}`.
+
+    Args:
+        in_channels: Width of the input.
+        hidden_channels: Width of the hidden layers.
+        out_channels: Width of the output.
+        num_layers: Number of layers; 1 is a linear map.
+        dropout: Share of the inputs of each layer that are dropped in training.
+        batch_norm: Normalise the hidden layers over the batch.
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        hidden_channels: int,
+        out_channels: int,
+        num_layers: int = 2,
+        dropout: float = 0.5,
+        batch_norm: bool = False,
+    ) -> None:
+        super().__init__()
+        check_count("hidden_channels", hidden_channels, "the paper uses 128 to 2048")
+        check_count("num_layers", num_layers, "the paper uses 2 to 6")
+        self.dropout = check_rate("dropout", dropout)
+        widths = [in_channels, *[hidden_channels] * (num_layers - 1), out_channels]
+        self.layers = nn.ModuleList(nn.Linear(a, b, bias=False) for a, b in pairwise(widths))
+        self.norms = nn.ModuleList(nn.BatchNorm1d(width) if batch_norm else nn.Identity() for width in widths[1:-1])
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        for layer in self.layers:
+            for weight in layer.parameters():
+                bound = 1 / math.sqrt(len(weight))
+                nn.init.uniform_(weight, -bound, bound)
+        for norm in self.norms:
+            if isinstance(norm, nn.BatchNorm1d):
+                norm.reset_parameters()
+
+    def forward(self, x: Tensor) -> Tensor:
+        *hidden, last = self.layers
+        for layer, norm in zip(hidden, self.norms, strict=True):
+            x = torch.relu(self._step(x, layer, norm))
+        return self._step(x, last, nn.Identity())
+
+    def _step(self, x: Tensor, layer: nn.Module, norm: nn.Module) -> Tensor:
+        x = dropout(x, self.dropout if self.training else 0.0)
+        out: Tensor = norm(layer(x))
+        return out + x if out.shape[1] == x.shape[1] else out

@@ -1,0 +1,19 @@
+"""Normalisation of hidden layers by its name."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from torch import nn
+
+from unifilter._checks import check_choice
+
+Norm = Literal["none", "batch", "layer"]
+
+
+def make_norm(norm: Norm, channels: int) -> nn.Module:
+    """``"batch"`` over the nodes, ``"layer"`` over the channels, ``"none"``."""
+    check_choice("norm", norm, ("none", "batch", "layer"))
+    if norm == "batch":
+        return nn.BatchNorm1d(channels)
+    return nn.LayerNorm(channels) if norm == "layer" else nn.Identity()

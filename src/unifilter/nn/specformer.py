@@ -1,0 +1,142 @@
+"""Specformer: a transformer that reads the eigenvalues of the graph and writes new ones."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+from unifilter._checks import check_count, check_rate
+from unifilter.kernels.dropout import dropout
+from unifilter.nn.norms import Norm, make_norm
+
+# Eigenvalues lie in [0, 2]: stretched by this, the sines tell close ones apart.
+_STRETCH = 100.0
+# Standard deviation of the initial weights.
+_SPREAD = 0.01
+
+
+class Specformer(nn.Module):
+    r"""Specformer of "Specformer: Spectral Graph Neural Networks Meet Transformers" (2023).
+
+    Self-attention over all eigenvalues :math:`\lambda` of the Laplacian gives ``heads`` new eigenvalues
+    :math:`\lambda^{(j)}` for each, without bound; every layer mixes, channel by channel, its input with what they make
+    of it,
+
+    .. math:: y = w_0 \circ h + \sum_j w_j \circ \mathbf{U}\,\mathrm{diag}(\lambda^{(j)})\,\mathbf{U}^\top h.
+
+    With ``norm="none"`` two linear layers come first and the filters act on one channel per class; else one linear
+    layer comes first, every filter is followed by the normalisation and ReLU, and a linear layer ends it.
+
+    Args:
+        in_channels: Number of features.
+        hidden_channels: Width of the hidden layer and of the transformer; even, and a multiple of ``heads``.
+        out_channels: Number of classes.
+        num_layers: Number of filters.
+        heads: Number of new eigenvalues for each, and of the attention's heads.
+        attention_dropout, dropout, filter_dropout: In the transformer, on the features, and on what a filter sums up.
+        norm: ``"none"``, ``"batch"`` or ``"layer"``.
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        hidden_channels: int,
+        out_channels: int,
+        num_layers: int = 2,
+        heads: int = 2,
+        attention_dropout: float = 0.2,
+        dropout: float = 0.5,
+        filter_dropout: float = 0.5,
+        norm: Norm = "none",
+    ) -> None:
+        super().__init__()
+        check_count("num_layers", num_layers, "the paper uses 1 or 2")
+        check_count("heads", heads, "the paper uses 1 to 4")
+        if hidden_channels % 2 or hidden_channels % heads:
+            raise ValueError(
+                f"hidden_channels must be even and a multiple of heads, and {hidden_channels} with heads={heads} is "
+                "not: the paper uses 32 with 1, 2 or 4"
+            )
+        self.norm = norm
+        self.dropout = check_rate("dropout", dropout)
+        self.filter_dropout = check_rate("filter_dropout", filter_dropout)
+        self.spectrum = EigenvalueTransformer(hidden_channels, heads, attention_dropout)
+        width = out_channels if norm == "none" else hidden_channels
+        self.input = nn.Linear(in_channels, hidden_channels)
+        self.output = nn.Linear(hidden_channels, out_channels)
+        self.filter_weights = nn.ParameterList(torch.ones(heads + 1, width) for _ in range(num_layers))
+        self.norms = nn.ModuleList(make_norm(norm, width) for _ in range(num_layers))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Linear layers normal with a small spread and no bias; filters that add everything up, or as small."""
+        for module in self.modules():
+            if isinstance(module, nn.Linear):
+                nn.init.normal_(module.weight, std=_SPREAD)
+                nn.init.zeros_(module.bias)
+        if self.norm != "none":
+            for weights in self.filter_weights:
+                nn.init.normal_(weights, std=_SPREAD)
+
+    def forward(self, x: Tensor, values: Tensor, vectors: Tensor) -> Tensor:
+        """Logits of all nodes, from their features, eigenvalues ``[k]`` and eigenvectors ``[num_nodes, k]``."""
+        new_values = self.spectrum(values)
+        hidden = self.input(self._drop(x))
+        if self.norm == "none":
+            hidden = self._drop(self.output(torch.relu(hidden)))
+        for weights, norm in zip(self.filter_weights, self.norms, strict=True):
+            hidden = self._filter(hidden, weights, new_values, vectors)
+            if self.norm != "none":
+                hidden = torch.relu(norm(hidden))
+        logits: Tensor = hidden if self.norm == "none" else self.output(self._drop(hidden))
+        return logits
+
+    def response(self, values: Tensor) -> Tensor | None:
+        """What the filters do to each eigenvalue, ``[k, channels]``; ``None`` where a ReLU lies between two filters."""
+        if self.norm != "none" and len(self.filter_weights) > 1:
+            return None
+        new_values = self.spectrum(values)
+        result = torch.ones_like(values)[:, None]
+        for weights in self.filter_weights:
+            result = result * (weights[0] + new_values @ weights[1:])
+        return result
+
+    def _filter(self, hidden: Tensor, weights: Tensor, new_values: Tensor, vectors: Tensor) -> Tensor:
+        spectral = vectors.T @ hidden
+        # All heads in one product with the eigenvectors, which is what takes the time.
+        scaled = (new_values[:, :, None] * spectral[:, None, :]).flatten(1)
+        terms = torch.cat([hidden[:, None], (vectors @ scaled).reshape(len(hidden), -1, hidden.shape[1])], dim=1)
+        return (dropout(terms, self.filter_dropout if self.training else 0.0) * weights).sum(dim=1)
+
+    def _drop(self, x: Tensor) -> Tensor:
+        return dropout(x, self.dropout if self.training else 0.0)
+
+
+class EigenvalueTransformer(nn.Module):
+    """One block of self-attention over eigenvalues ``[k]``, each encoded by sines; new eigenvalues ``[k, heads]``."""
+
+    wavelengths: Tensor
+
+    def __init__(self, channels: int, heads: int, dropout: float) -> None:
+        super().__init__()
+        self.dropout = check_rate("attention_dropout", dropout)
+        exponents = torch.arange(0, channels, 2) * (-math.log(10_000) / channels)
+        self.register_buffer("wavelengths", _STRETCH * exponents.exp(), persistent=False)
+        self.encoder = nn.Linear(channels + 1, channels)
+        self.attention_norm = nn.LayerNorm(channels)
+        self.attention = nn.MultiheadAttention(channels, heads, dropout)
+        self.feedforward_norm = nn.LayerNorm(channels)
+        self.feedforward = nn.Sequential(nn.Linear(channels, channels), nn.GELU(), nn.Linear(channels, channels))
+        self.decoder = nn.Linear(channels, heads)
+
+    def forward(self, values: Tensor) -> Tensor:
+        waves = values[:, None] * self.wavelengths
+        code = self.encoder(torch.cat([values[:, None], waves.sin(), waves.cos()], dim=1))
+        normed = self.attention_norm(code)
+        attended, _ = self.attention(normed, normed, normed, need_weights=False)
+        code = code + dropout(attended, self.dropout if self.training else 0.0)
+        code = code + dropout(self.feedforward(self.feedforward_norm(code)), self.dropout if self.training else 0.0)
+        new_values: Tensor = self.decoder(code)
+        return new_values

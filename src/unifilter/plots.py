@@ -1,0 +1,48 @@
+"""Pictures of a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def new_figure(**options: Any) -> Figure:
+    """A figure that needs no display and leaves matplotlib's own state alone."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise ImportError("drawing needs matplotlib: pip install 'unifilter[plot]'") from None
+    return Figure(layout="constrained", **options)
+
+
+def plot_weights(weights: np.ndarray, title: str, path: Path) -> None:
+    """Learned weights ``[splits, hops + 1]``: their mean over the splits, and one dot for each."""
+    figure = new_figure(figsize=(6, 3.4))
+    axes = figure.add_subplot()
+    hops = np.arange(weights.shape[1])
+    axes.axhline(0, color="0.6", linewidth=0.8)
+    axes.bar(hops, weights.mean(axis=0), color="#4477aa", width=0.7, label="mean over the splits")
+    dots = axes.plot(hops, weights.T, ".", color="#222222", markersize=3)
+    dots[0].set_label("one split")
+    axes.set(xlabel="hop k", ylabel="learned weight", title=title)
+    axes.locator_params(axis="x", integer=True)
+    axes.legend(frameon=False)
+    figure.savefig(path, dpi=150)
+
+
+def plot_histories(histories: list[np.ndarray], metric: str, title: str, path: Path) -> None:
+    """Training loss and validation score over the epochs, one line a split; columns epoch, loss, val loss, score."""
+    figure = new_figure(figsize=(8, 3.4))
+    left, right = figure.subplots(1, 2)
+    for history in histories:
+        left.plot(history[:, 0], history[:, 1], color="#4477aa", alpha=0.6, linewidth=0.9)
+        right.plot(history[:, 0], history[:, 3], color="#aa3377", alpha=0.6, linewidth=0.9)
+    left.set(xlabel="epoch", ylabel="training loss", yscale="log")
+    right.set(xlabel="epoch", ylabel=f"validation {metric.replace('_', ' ')}")
+    figure.suptitle(title)
+    figure.savefig(path, dpi=150)

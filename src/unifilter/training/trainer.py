@@ -1,0 +1,248 @@
+"""The training loop: early stopping, best weights restored, safe to interrupt."""
+
+from __future__ import annotations
+
+import copy
+import math
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from unifilter._checks import check_choice, check_count
+from unifilter.training.checkpoint import Checkpoint
+from unifilter.training.interrupt import HeldInterrupt
+from unifilter.training.metrics import METRICS, Metric, score
+from unifilter.training.progress import Progress
+from unifilter.training.stopping import StopRule
+
+# A checkpoint costs a write of all weights: once in a while is enough, what is lost is at most this.
+_SECONDS_PER_CHECKPOINT = 20.0
+
+
+class DivergedWarning(UserWarning):
+    """The loss stopped being a number; the best weights until then were kept."""
+
+
+class TrainingInterrupted(KeyboardInterrupt):
+    """Ctrl-C during training, at the end of the epoch; the state was saved where a checkpoint was given."""
+
+
+@dataclass
+class History:
+    """What happened, epoch by epoch.
+
+    Attributes:
+        loss: Training loss.
+        val_loss, val_score: Loss and metric on the validation nodes.
+        best_epoch: The epoch whose weights were kept, from 0; -1 if there was none.
+        seconds: Time spent in the loop, over all its parts if the run was interrupted.
+        ended: ``"patience"``, ``"epochs"`` or ``"diverged"``.
+    """
+
+    loss: list[float] = field(default_factory=list)
+    val_loss: list[float] = field(default_factory=list)
+    val_score: list[float] = field(default_factory=list)
+    best_epoch: int = -1
+    seconds: float = 0.0
+    ended: str = ""
+
+    @property
+    def epochs(self) -> int:
+        return len(self.loss)
+
+    @property
+    def best_score(self) -> float:
+        """Validation score of the weights that were kept; not a number where no epoch's were."""
+        return self.val_score[self.best_epoch] if self.best_epoch >= 0 else math.nan
+
+
+@dataclass(frozen=True)
+class Optimisation:
+    """How the weights are found.
+
+    Attributes:
+        epochs: At most so many.
+        optimizer: ``"adam"`` or ``"adamw"``.
+        batch_size: Rows per step; ``None`` takes all training rows at once.
+        metric: What is measured on the validation nodes.
+        seed: Of the masks and batches.
+    """
+
+    epochs: int = 1000
+    optimizer: Literal["adam", "adamw"] = "adam"
+    batch_size: int | None = None
+    metric: Metric = "accuracy"
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        check_count("epochs", self.epochs, "the paper trains for at most 1000")
+        check_choice("optimizer", self.optimizer, ("adam", "adamw"))
+        check_choice("metric", self.metric, METRICS)
+        if self.batch_size is not None:
+            check_count("batch_size", self.batch_size, "leave it out to train on all rows at once")
+
+
+def train(
+    model: nn.Module,
+    forward: Callable[[Tensor], Tensor],
+    labels: Tensor,
+    train_nodes: Tensor,
+    val_nodes: Tensor,
+    parameter_groups: list[dict[str, Any]],
+    stop: StopRule,
+    how: Optimisation,
+    *,
+    label: str = "training",
+    verbose: bool = False,
+    checkpoint: Checkpoint | None = None,
+    on_epoch: Callable[[int, float], None] | None = None,
+) -> History:
+    """Train until the stop rule ends it, and leave the best weights in the model.
+
+    Args:
+        model: The module; its mode is switched between training and evaluation.
+        forward: Logits of some nodes, ``[nodes] -> [nodes, classes]``.
+        labels: Class index of every node.
+        train_nodes: Which nodes to learn from.
+        val_nodes: Which nodes to stop by.
+        parameter_groups: For the optimiser.
+        stop: The stop rule.
+        how: Epochs, optimiser, batches, metric, seed.
+        label: What the progress bar is called.
+        verbose: Whether to show progress.
+        checkpoint: Where the state is saved from time to time and on Ctrl-C, and taken up from if it is there.
+        on_epoch: Called with the epoch and its validation score; whatever it raises ends the training.
+    """
+    _check_nodes(train_nodes=train_nodes, val_nodes=val_nodes, labels=labels)
+    optimizer_class = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW}[how.optimizer]
+    optimizer = optimizer_class(parameter_groups)
+    history, best = History(), copy.deepcopy(model.state_dict())
+    # Masks and batches come from a generator state of their own: the caller's is left as it was.
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(how.seed)
+        saved = checkpoint.load() if checkpoint is not None else None
+        if saved is not None:
+            model.load_state_dict(saved["model"])
+            optimizer.load_state_dict(saved["optimizer"])
+            stop.load_state_dict(saved["stop"])
+            torch.set_rng_state(saved["generator"])
+            history, best = History(**saved["history"]), saved["best"]
+
+        def save() -> None:
+            if checkpoint is not None:
+                checkpoint.save(
+                    {
+                        "model": model.state_dict(),
+                        "optimizer": optimizer.state_dict(),
+                        "stop": stop.state_dict(),
+                        "generator": torch.get_rng_state(),
+                        "history": asdict(history),
+                        "best": best,
+                    }
+                )
+
+        started = last_saved = time.monotonic()
+        before = history.seconds
+        between_epochs = True
+        with Progress(verbose, label, how.epochs) as progress, HeldInterrupt() as interrupt:
+            try:
+                while not history.ended:
+                    between_epochs = False
+                    loss = _one_epoch(model, forward, labels, train_nodes, optimizer, how.batch_size)
+                    val_loss, val_score = _validate(model, forward, labels, val_nodes, how.metric)
+                    improved, ended = stop.step(val_score, val_loss)
+                    history.loss.append(loss)
+                    history.val_loss.append(val_loss)
+                    history.val_score.append(val_score)
+                    finite = math.isfinite(loss) and math.isfinite(val_loss)
+                    if improved and finite:
+                        history.best_epoch = history.epochs - 1
+                        best = {name: value.clone() for name, value in model.state_dict().items()}
+                    history.seconds = before + time.monotonic() - started
+                    progress.update(history.epochs, loss, val_score, how.metric)
+                    if not finite:
+                        history.ended = "diverged"
+                    elif ended:
+                        history.ended = "patience"
+                    elif history.epochs >= how.epochs:
+                        history.ended = "epochs"
+                    between_epochs = True
+                    if on_epoch is not None:
+                        on_epoch(history.epochs - 1, val_score)
+                    if checkpoint is not None and time.monotonic() - last_saved > _SECONDS_PER_CHECKPOINT:
+                        save()
+                        last_saved = time.monotonic()
+                    if interrupt.requested:
+                        raise KeyboardInterrupt
+            except KeyboardInterrupt:
+                # In the middle of an epoch there is nothing to go on from: the last file stays.
+                if between_epochs:
+                    save()
+                message = f"stopped after {history.epochs} epochs"
+                if checkpoint is not None and checkpoint.path.exists():
+                    message += f"; its state is in {checkpoint.path}"
+                raise TrainingInterrupted(message) from None
+    model.load_state_dict(best)
+    model.eval()
+    if history.ended == "diverged":
+        rates = ", ".join(str(group["lr"]) for group in parameter_groups)
+        kept = f"the weights of epoch {history.best_epoch + 1}" if history.best_epoch >= 0 else "the initial weights"
+        warnings.warn(
+            f"the loss was no longer a finite number in epoch {history.epochs}: a learning rate ({rates}) is too high, "
+            f"try a tenth of it; {kept} were kept",
+            DivergedWarning,
+            stacklevel=2,
+        )
+    return history
+
+
+def _one_epoch(
+    model: nn.Module,
+    forward: Callable[[Tensor], Tensor],
+    labels: Tensor,
+    nodes: Tensor,
+    optimizer: torch.optim.Optimizer,
+    batch_size: int | None,
+) -> float:
+    model.train()
+    if batch_size is None or batch_size >= len(nodes):
+        batches = [nodes]
+    else:
+        batches = list(torch.split(nodes[torch.randperm(len(nodes))], batch_size))
+        if len(batches[-1]) == 1:  # one row has no variance to normalise by
+            batches[-2:] = [torch.cat(batches[-2:])]
+    total = 0.0
+    for batch in batches:
+        optimizer.zero_grad()
+        loss = functional.cross_entropy(forward(batch), labels[batch])
+        loss.backward()  # type: ignore[no-untyped-call]
+        optimizer.step()
+        total += float(loss.detach()) * len(batch) / len(nodes)
+    return total
+
+
+@torch.no_grad()
+def _validate(
+    model: nn.Module, forward: Callable[[Tensor], Tensor], labels: Tensor, nodes: Tensor, metric: Metric
+) -> tuple[float, float]:
+    model.eval()
+    logits = forward(nodes)
+    loss = float(functional.cross_entropy(logits, labels[nodes]))
+    # Logits that are no numbers have no ranking, so no ROC AUC.
+    return loss, score(metric, logits, labels[nodes]) if math.isfinite(loss) else math.nan
+
+
+def _check_nodes(labels: Tensor, **sets: Tensor) -> None:
+    for name, nodes in sets.items():
+        if len(nodes) == 0:
+            raise ValueError(f"{name} is empty: pass at least one node, or choose a split that has some")
+        unknown = labels[nodes] < 0
+        if unknown.any():
+            first = int(nodes[unknown][0])
+            raise ValueError(f"{name} has node {first}, whose label is unknown (-1): leave such nodes out")

@@ -1,0 +1,132 @@
+from __future__ import annotations
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from typer.testing import CliRunner, Result
+
+from unifilter import cli
+from unifilter.datasets.synthetic import contextual_sbm
+
+NEVER_THE_SAME = ("seconds", "cell_seconds", "peak_memory_mib")
+
+
+def run(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(cli.app, ["reproduce", *map(str, arguments)])
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    """On graphs of this size threads only wait for each other."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture(scope="module")
+def actor(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = contextual_sbm(80, 4, 0.3, average_degree=5, num_features=10, signal=2.0, seed=1)
+    path = tmp_path_factory.mktemp("data") / "actor.npz"
+    edges = made.graph.edges()[0].T.numpy()
+    np.savez(path, node_features=made.features.abs().numpy(), node_labels=made.labels.numpy(), edges=edges)
+    return path
+
+
+def rows_of(out: Path) -> list[dict[str, str]]:
+    with (out / "figure-tau" / "results.csv").open(newline="") as file:
+        return [{k: v for k, v in row.items() if k not in NEVER_THE_SAME} for row in csv.DictReader(file)]
+
+
+def test_a_part_of_a_figure(actor: Path, tmp_path: Path) -> None:
+    part = ["--datasets", "actor", "--splits", "1", "--epochs", "2", "--data", f"actor={actor}", "--out", tmp_path]
+    result = run("figure-tau", *part)
+    assert result.exit_code == 0, result.output
+    assert result.stdout.splitlines() == [
+        "11 cells run, 0 done before",
+        str(tmp_path / "figure-tau" / "report.html"),
+    ]
+    again = run("figure-tau", *part, "--json")
+    assert json.loads(again.stdout) == {
+        "folder": str(tmp_path),
+        "ran": 0,
+        "reused": 11,
+        "failures": [],
+        "left_out": [],
+        "pages": {"figure-tau": str(tmp_path / "figure-tau" / "report.html")},
+    }
+    page = (tmp_path / "figure-tau" / "report.html").read_text()
+    assert "unifilter reproduce figure-tau --splits 1 --datasets actor --epochs 2" in page
+    assert str(actor) not in page
+
+
+def test_docs_from_rows(actor: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    run("table-estimate", "--datasets", "actor", "--data", f"actor={actor}", "--splits", "2", "--out", out)
+    result = run("docs", "--rows", out, "--out", tmp_path / "results.md")
+    assert (result.exit_code, result.stdout) == (0, f"2 rows shown in {tmp_path / 'results.md'}\n")
+    assert "## Estimated homophily" in (tmp_path / "results.md").read_text()
+    as_json = run("docs", "--rows", out, "--out", tmp_path / "results.md", "--json")
+    assert json.loads(as_json.stdout) == {"page": str(tmp_path / "results.md"), "rows": 2}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["figure-9"], "there is no experiment 'figure-9': choose all, or one of table-polynomial"),
+        (["figure-tau", "--methods", "gcm"], "there is no method 'gcm': choose from"),
+        (["figure-tau", "--datasets", " , "], "' , ' names nothing: pass names with commas between them"),
+        (["figure-tau", "--data", "cora"], "--data takes NAME=PATH, not 'cora'"),
+        (["figure-tau", "--trials", "3"], "--trials is for table-beyond; figure-tau has the published settings"),
+        (["figure-tau", "--known", "nowhere.csv"], "there is no file or folder nowhere.csv"),
+        (["docs"], "reproduce docs writes a page from stored rows: pass a folder of results.csv files as --rows"),
+    ],
+)
+def test_mistakes_are_named(arguments: list[str], message: str, tmp_path: Path) -> None:
+    result = run(*arguments, "--out", tmp_path / "out")
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_killed_run_goes_on_where_it_was(actor: Path, tmp_path: Path) -> None:
+    part = ["figure-tau", "--datasets", "actor", "--splits", "2", "--epochs", "6", "--data", f"actor={actor}"]
+    command = [sys.executable, "-m", "unifilter", "reproduce", *part, "--out", str(tmp_path / "killed")]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment) as process:
+        assert process.stderr is not None
+        # The third line says that the second cell is stored: the process is in the middle of the third.
+        seen = [process.stderr.readline() for _ in range(3)]
+        time.sleep(0.01)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    assert process.returncode == -signal.SIGKILL, seen
+    resumed = run(*part, "--out", tmp_path / "killed", "--json")
+    assert resumed.exit_code == 0, resumed.output
+    counts = json.loads(resumed.stdout)
+    assert counts["ran"] + counts["reused"] == 22
+    assert 2 <= counts["reused"] < 22
+    assert run(*part, "--out", tmp_path / "whole").exit_code == 0
+    assert rows_of(tmp_path / "killed") == rows_of(tmp_path / "whole")
+
+
+def test_an_interrupt_says_how_to_go_on(actor: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from unifilter.experiments import worker
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(worker.Worker, "outcome", interrupted)
+    result = run("figure-tau", "--datasets", "actor", "--data", f"actor={actor}", "--out", tmp_path)
+    assert result.exit_code == 130
+    assert f"interrupted; what is done is in {tmp_path}, and the same command goes on from there" in result.stderr

@@ -1,0 +1,165 @@
+from __future__ import annotations
+
+import json
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from small_files import write_npz
+from typer.testing import CliRunner, Result
+
+from unifilter import cli
+from unifilter.methods.uni_filter import UniFilterMethod
+from unifilter.training import trainer
+
+QUICK = ("--epochs", "4", "--hops", "2", "--set", "hidden_channels=4")
+
+
+def run(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(cli.app, [str(argument) for argument in arguments])
+
+
+def test_a_table_a_folder_and_pictures(tmp_path: Path) -> None:
+    result = run("train", "karate", "--splits", "2", "--out", tmp_path / "run", *QUICK)
+    assert result.exit_code == 0, result.output
+    lines = [line.split("  ") for line in result.stdout.splitlines() if line]
+    assert lines[0][0] == "split"
+    assert "test accuracy %" in result.stdout
+    assert [line[0] for line in lines[1:-1]] == ["0", "1", "mean ± std"]
+    assert result.stdout.splitlines()[-1] == str(tmp_path / "run")
+    for name in ("weights.png", "history.png"):
+        assert (tmp_path / "run" / name).read_bytes().startswith(b"\x89PNG")
+    records = json.loads((tmp_path / "run" / "splits.json").read_text())
+    assert f"{100 * records[1]['test_accuracy']:.2f}" in result.stdout
+    mean = np.mean([record["test_accuracy"] for record in records])
+    assert f"{100 * mean:.2f} ± " in result.stdout
+
+
+def test_json_is_all_that_is_printed(tmp_path: Path) -> None:
+    result = run("train", "karate", "--splits", "1", "--tau", "learn", "--out", tmp_path / "run", "--json", *QUICK)
+    printed = json.loads(result.stdout)
+    assert result.stderr == ""
+    assert (printed["settings"]["tau"], printed["settings"]["hidden_channels"], printed["done"]) == ("learn", 4, 1)
+    assert printed["records"] == json.loads((tmp_path / "run" / "splits.json").read_text())
+    assert printed["scores"]["test_accuracy"]["std"] == 0
+
+
+def test_the_default_folder_and_its_second_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    command = ("train", "karate", "--method", "ortfilter", "--splits", "1", *QUICK)
+    assert run(*command).exit_code == 0
+    assert (tmp_path / "runs" / "karate-ortfilter-60" / "config.json").exists()
+    again = run(*command)
+    assert again.exit_code == 2
+    assert "runs/karate-ortfilter-60 exists: pass --resume" in again.stderr
+    resumed = run(*command, "--resume")
+    assert resumed.exit_code == 0
+    other = run(*command, "--resume", "--tau", "0.1")
+    assert other.exit_code == 2
+    assert "has another tau (0.5, not 0.1)" in other.stderr
+
+
+def test_as_many_splits_as_come_with_the_data(tmp_path: Path) -> None:
+    path = write_npz(tmp_path / "mine.npz")  # with two
+    (name,) = json.loads(run("data", "info", path, "--json").stdout)["splits"]
+    result = run("train", path, "--split", name, "--out", tmp_path / "run", "--json", *QUICK)
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout)["done"] == 2
+    more = run("train", path, "--split", name, "--splits", "3", "--out", tmp_path / "more", *QUICK)
+    assert more.exit_code == 2
+    assert "there is no number 2" in more.stderr
+
+
+def test_published_settings_unless_they_are_not_wanted() -> None:
+    from unifilter.cli.train import build_method
+
+    published = build_method("unifilter", "chameleon", "accuracy", "published", {"lr": 0.5})
+    assert published == UniFilterMethod.preset("chameleon", lr=0.5)
+    assert build_method("unifilter", "chameleon", "roc_auc", "none", {}) == UniFilterMethod(metric="roc_auc")
+
+
+def test_interrupted_it_says_how_to_go_on_and_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    command = ("train", "karate", "--splits", "2", "--out", tmp_path / "run", "--json", *QUICK)
+    original, calls = trainer._validate, iter(range(1000))
+
+    def then_interrupt(*arguments: Any) -> tuple[float, float]:
+        if next(calls) == 4 + 1:  # in the second epoch of the second split
+            signal.raise_signal(signal.SIGINT)
+        return original(*arguments)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(trainer, "_validate", then_interrupt)
+        result = run(*command)
+    assert result.exit_code == 130
+    assert "stopped after 2 epochs; its state is in" in result.stderr
+    assert "1 of 2 splits are done: go on with the same command and --resume" in result.stderr
+    assert (tmp_path / "run" / "checkpoints" / "split-1.pt").exists()
+    resumed = json.loads(run(*command, "--resume").stdout)
+    whole = json.loads(run(*command[:4], "--out", tmp_path / "whole", *command[6:]).stdout)
+    for one, other in zip(resumed["records"], whole["records"], strict=True):
+        assert one["weights"] == other["weights"]
+        assert one["test_accuracy"] == other["test_accuracy"]
+
+
+def test_interrupted_between_epochs_it_says_so_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from unifilter import runs
+
+    def interrupt(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(runs, "fit", interrupt)
+    result = run("train", "karate", "--splits", "2", "--out", tmp_path / "run", *QUICK)
+    assert result.exit_code == 130
+    assert "interrupted\n0 of 2 splits are done: go on with the same command and --resume" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("nowhere.npz",), "there is no file or folder nowhere.npz"),
+        (("karate", "--method", "magic"), "there is no method 'magic': choose one of unifilter"),
+        (("karate", "--tau", "much"), "--tau must be a number in [0, 1] or learn, not 'much'"),
+        (("karate", "--tau", "2"), "tau must lie in [0, 1], not 2.0"),
+        (("karate", "--set", "dropout"), "--set takes name=value, not 'dropout': for instance --set dropout=0.5"),
+        (("karate", "--set", "colour=red"), "unifilter has no setting 'colour': it has features, epochs"),
+        (("karate", "--set", "lr=fast"), "the setting lr of unifilter must be a number, not 'fast'"),
+        (("karate", "--set", "lr=true"), "the setting lr of unifilter must be a number, not True"),
+        (("karate", "--set", "epochs=2.5"), "the setting epochs of unifilter must be a whole number, not 2.5"),
+        (("karate", "--set", "batch_norm=yes"), "the setting batch_norm of unifilter must be true or false, not 'yes'"),
+        (("karate", "--hops", "0"), "hops must be a whole number of at least 1, not 0"),
+        (("karate", "--split", "70"), "'karate' has no split '70': it has '60', 'stratified'"),
+        (("karate", "--splits", "0"), "--splits"),
+        (("karate", "--features", "column"), "--features"),
+    ],
+)
+def test_mistakes_end_with_2_and_say_what_to_do(
+    arguments: tuple[str, ...], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = run("train", *arguments)
+    assert result.exit_code == 2
+    assert message in " ".join(result.stderr.split())
+    assert not (tmp_path / "runs").exists() or not any((tmp_path / "runs").rglob("splits.json"))
+
+
+def test_a_test_set_of_one_class_has_no_roc_auc(tmp_path: Path) -> None:
+    """Trained and stopped by it all the same."""
+    masks = np.zeros((3, 1, 6), dtype=bool)
+    for part, nodes in enumerate(([0, 1, 2], [3, 4], [5])):
+        masks[part, 0, nodes] = True
+    path = write_npz(tmp_path / "mine.npz", **dict(zip(("train_masks", "val_masks", "test_masks"), masks, strict=True)))
+    (name,) = json.loads(run("data", "info", path, "--json").stdout)["splits"]
+    result = run("train", path, "--split", name, "--set", "metric=roc_auc", "--out", tmp_path / "run", *QUICK)
+    assert result.exit_code == 0, result.output
+    assert "mean ± std  -  " in result.stdout
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals are of another kind there")
+def test_commands_are_listed_with_what_they_do() -> None:
+    listed = run("--help").stdout
+    for command in ("data", "train", "predict", "tune"):
+        assert command in listed
+        assert run(command, "--help").exit_code == 0

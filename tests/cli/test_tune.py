@@ -1,0 +1,303 @@
+from __future__ import annotations
+
+import json
+import shlex
+import signal
+import sqlite3
+import warnings
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import optuna
+import pytest
+import sqlalchemy
+import torch
+from typer.testing import CliRunner, Result
+
+from unifilter import cli, tuning
+from unifilter.datasets import NodeDataset
+from unifilter.datasets.synthetic import contextual_sbm
+from unifilter.methods import METHODS, Workspace, find_method, problem
+from unifilter.methods.uni_filter import UniFilterMethod
+from unifilter.training import trainer
+from unifilter.tuning import Trial, Tuning, tune
+
+FIXED = {"epochs": 4, "hops": 2, "hidden_channels": 4, "num_layers": 2}
+QUICK = [part for name, value in FIXED.items() for part in ("--set", f"{name}={value}")]
+
+
+def run(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(cli.app, [str(argument) for argument in arguments])
+
+
+@pytest.fixture(scope="module")
+def data() -> NodeDataset:
+    return contextual_sbm(num_nodes=60, num_classes=3, homophily=0.8, average_degree=5, num_features=6, signal=1.0)
+
+
+@pytest.fixture(autouse=True)
+def _databases_that_do_not_wait_for_the_disk() -> Iterator[None]:
+    def hurry(connection: Any, _: Any) -> None:
+        connection.execute("PRAGMA synchronous = OFF")
+
+    sqlalchemy.event.listen(sqlalchemy.Engine, "connect", hurry)
+    yield
+    sqlalchemy.event.remove(sqlalchemy.Engine, "connect", hurry)
+
+
+def search(data: NodeDataset, trials: int, study: Path | None = None, **changes: Any) -> Tuning:
+    settings = {"fixed": FIXED, **changes}
+    return tune(UniFilterMethod, data, [data.split("60")], trials, study=study, **settings)
+
+
+# The search
+
+
+def test_trials_stay_in_the_published_space_and_touch_each_scaling_once(
+    data: NodeDataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[int] = []
+    original = problem.factorize
+    monkeypatch.setattr(problem, "factorize", lambda *a: made.append(1) or original(*a))
+    tuned = search(data, 6)
+    assert len(tuned.trials) == 6
+    for trial in tuned.trials:
+        assert set(trial.settings) == set(UniFilterMethod.search_space) - set(FIXED)
+        for name, value in trial.settings.items():
+            assert value in UniFilterMethod.search_space[name]
+    # Rows with negative entries have no sum to be divided by.
+    scalings = {trial.settings["features"] for trial in tuned.trials}
+    assert scalings <= {"raw", "l2"}
+    assert len(made) == len(scalings)
+    assert tuned.best.val_score == max(trial.val_score or 0 for trial in tuned.trials)
+    assert tuned.fixed == FIXED
+
+
+def test_the_search_spaces_are_settings_of_their_methods() -> None:
+    for name in ("unifilter", "homfilter", "hetfilter", "ortfilter"):
+        space = METHODS[name].search_space
+        for setting, values in space.items():
+            for value in values:
+                assert getattr(METHODS[name].with_settings({setting: value}), setting) == value
+    assert "tau" not in METHODS["ortfilter"].search_space
+
+
+def test_the_score_is_that_of_the_validation_nodes(data: NodeDataset) -> None:
+    from unifilter.methods import Problem, fit
+
+    splits = [data.split("60", index) for index in (0, 1)]
+    tuned = tune(UniFilterMethod, data, splits, 1, fixed=FIXED)
+    workspace = Workspace(data)
+    method = UniFilterMethod.with_settings({**FIXED, **tuned.best.settings})
+    scores = [fit(method, Problem(workspace, s.train, s.val)).history.best_score for s in splits]
+    assert tuned.best.val_score == pytest.approx(np.mean(scores))
+
+
+def test_test_labels_make_no_difference(data: NodeDataset) -> None:
+    split = data.split("60")
+    labels = data.labels.clone()
+    labels[split.test] = (labels[split.test] + 1) % 3
+    other = tune(UniFilterMethod, replace(data, labels=labels), [split], 4, fixed=FIXED)
+    assert other.trials == search(data, 4).trials
+
+
+def test_a_study_goes_on_as_if_it_had_never_been_interrupted(data: NodeDataset, tmp_path: Path) -> None:
+    """Past the ten random trials that every search starts with."""
+    undisturbed = search(data, 13)
+    file = tmp_path / "study.db"
+    search(data, 3, file)
+
+    def stop(number: int, trial: Trial) -> None:
+        if number == 11:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        search(data, 13, file, on_trial=stop)
+    numbers: list[int] = []
+    resumed = search(data, 13, file, on_trial=lambda number, _: numbers.append(number))
+    assert numbers == [12, 13]
+    assert resumed.trials == undisturbed.trials
+    assert search(data, 13, file).trials == undisturbed.trials  # there is nothing left to do
+    assert search(data, 4, seed=1).trials != undisturbed.trials[:4]
+
+
+def test_a_trial_that_was_interrupted_does_not_count(
+    data: NodeDataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "study.db"
+    original, calls = trainer._validate, iter(range(100))
+
+    def then_interrupt(*arguments: Any) -> tuple[float, float]:
+        if next(calls) == 6:  # in the second trial
+            signal.raise_signal(signal.SIGINT)
+        return original(*arguments)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(trainer, "_validate", then_interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            search(data, 3, file)
+    resumed = search(data, 3, file)
+    assert resumed.trials == search(data, 3).trials
+
+
+def test_a_study_of_something_else_is_refused(data: NodeDataset, tmp_path: Path) -> None:
+    file = tmp_path / "study.db"
+    search(data, 1, file)
+    with pytest.raises(
+        ValueError, match="study.db has other fixed settings .*: go on with what it was started with, o"
+    ):
+        search(data, 2, file, fixed={**FIXED, "epochs": 5})
+    with pytest.raises(ValueError, match="has other data"):
+        search(contextual_sbm(num_nodes=60, num_classes=3, seed=2), 2, file)
+    with pytest.raises(ValueError, match="has other method"):
+        tune(find_method("ortfilter"), data, [data.split("60")], 2, fixed=FIXED, study=file)
+    with pytest.raises(ValueError, match="has other splits"):
+        tune(UniFilterMethod, data, [data.split("60", 1)], 2, fixed=FIXED, study=file)
+    assert len(search(data, 1, file).trials) == 1
+
+
+def damaged_files(folder: Path) -> Iterator[tuple[Path, str]]:
+    text, empty, foreign, cut = (folder / f"{name}.db" for name in ("text", "empty", "foreign", "cut"))
+    text.write_text("tau,score\n0.5,0.9\n" * 10)
+    yield text, "file is not a database"
+    empty.touch()
+    yield empty, "it has no trials"
+    with closing(sqlite3.connect(foreign)) as connection:
+        connection.execute("CREATE TABLE mine (x)")
+    yield foreign, "it has no trials"
+    content = (folder / "whole.db").read_bytes()
+    cut.write_bytes(content[: len(content) // 2])
+    yield cut, "malformed|damaged"
+
+
+def test_a_damaged_study_is_refused_and_left_as_it_is(data: NodeDataset, tmp_path: Path) -> None:
+    search(data, 1, tmp_path / "whole.db")
+    for file, reason in damaged_files(tmp_path):
+        before = file.read_bytes()
+        with pytest.raises(ValueError, match=rf"{file.name} is not a study that can be gone on with \(.*({reason})"):
+            search(data, 1, file)
+        assert file.read_bytes() == before
+    with pytest.raises(FileNotFoundError, match="there is no folder .*absent to keep the study s.db in: create it"):
+        search(data, 1, tmp_path / "absent" / "s.db")
+
+
+def test_bad_trials_are_given_up(data: NodeDataset, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reports are few: a study's file is slow. The eighth trial learns nothing and is stopped at its first report."""
+    monkeypatch.setattr(tuning, "_EPOCHS_PER_REPORT", 2)
+    monkeypatch.setattr(tuning, "_EPOCHS_BEFORE_PRUNING", 2)
+    reports: list[tuple[int, int]] = []
+    original = optuna.Trial.report
+
+    def noted(trial: optuna.Trial, value: float, step: int) -> None:
+        reports.append((trial.number, step))
+        original(trial, value, step)
+
+    monkeypatch.setattr(optuna.Trial, "report", noted)
+    validate, epochs = trainer._validate, iter(range(10_000))
+    worse = 7 * 8  # seven trials of eight epochs
+
+    def validated(*arguments: Any) -> tuple[float, float]:
+        loss, _ = validate(*arguments)
+        number = next(epochs)
+        return loss, 0.1 if number >= worse else 0.5 + 0.01 * (number % 8)
+
+    monkeypatch.setattr(trainer, "_validate", validated)
+    tuned = search(data, 8, fixed={**FIXED, "epochs": 8})
+    assert [trial.val_score is None for trial in tuned.trials] == [False] * 7 + [True]
+    assert tuned.pruned == 1
+    assert [step for number, step in reports if number == 0] == [1, 3, 5, 7]
+    assert [step for number, step in reports if number == 7] == [1, 3]
+    assert tuned.best.val_score == pytest.approx(0.57)
+
+
+def test_a_learning_rate_that_is_too_high_is_a_bad_trial_and_no_error(
+    data: NodeDataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trainer, "_validate", lambda *_: (float("nan"), float("nan")))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        tuned = search(data, 2)
+    assert [trial.val_score for trial in tuned.trials] == [0.0, 0.0]
+
+
+def test_what_cannot_be_searched(data: NodeDataset) -> None:
+    with pytest.raises(ValueError, match="sgc does not say what its settings can be: tune another method"):
+        tune(find_method("sgc"), data, [data.split("60")], 1)
+    every = {name: values[0] for name, values in UniFilterMethod.search_space.items()}
+    with pytest.raises(ValueError, match=r"every setting that could be searched is fixed \(tau, .*\): leave one"):
+        search(data, 1, fixed=every)
+    with pytest.raises(ValueError, match="trials must be a whole number of at least 1, not 0"):
+        search(data, 0)
+
+
+def test_optuna_is_left_as_loud_as_it_was(data: NodeDataset) -> None:
+    before = optuna.logging.get_verbosity()
+    state = torch.random.get_rng_state()
+    search(data, 1)
+    assert optuna.logging.get_verbosity() == before
+    assert torch.equal(torch.random.get_rng_state(), state)
+
+
+# The command
+
+
+def test_the_command_it_prints_trains_what_was_best(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = run("tune", "karate", "--trials", "3", "--splits", "2", "--study", tmp_path / "s.db", "--json", *QUICK)
+    assert result.exit_code == 0, result.output
+    assert result.stderr == ""
+    printed = json.loads(result.stdout)
+    assert (printed["dataset"], printed["method"], printed["trials"], printed["given_up"]) == (
+        "karate",
+        "unifilter",
+        3,
+        0,
+    )
+    command = shlex.split(printed["command"])
+    assert command[:3] == ["unifilter", "train", "karate"]
+    trained = json.loads(run(*command[1:], "--splits", "2", "--json").stdout)
+    assert trained["scores"]["val_accuracy"]["mean"] == pytest.approx(printed["val_score"])
+    for name, value in printed["settings"].items():
+        assert trained["settings"][name] == value
+    table = run("tune", "karate", "--trials", "3", "--splits", "2", "--study", tmp_path / "s.db", *QUICK)
+    lines = dict(line.split(maxsplit=1) for line in table.stdout.splitlines() if line)
+    assert lines["tau"] == json.dumps(printed["settings"]["tau"])
+    assert lines["validation"] == f"accuracy  {100 * printed['val_score']:.2f} %"
+    assert table.stdout.splitlines()[-1] == printed["command"]
+
+
+def test_progress_goes_to_stderr() -> None:
+    result = run("tune", "karate", "--method", "ortfilter", "--trials", "2", "--epochs", "2")
+    assert result.exit_code == 0, result.output
+    assert [line.split(":")[0] for line in result.stderr.splitlines()] == ["trial 1/2", "trial 2/2"]
+    assert "tau" not in result.stdout
+
+
+def test_mistakes_end_with_2(tmp_path: Path) -> None:
+    (tmp_path / "text.db").write_text("no study" * 100)
+    for arguments, message in (
+        (("karate", "--method", "sgc"), "does not say what its settings can be"),
+        (("karate", "--set", "colour=red"), "has no setting 'colour'"),
+        (("karate", "--split", "70"), "has no split '70'"),
+        (("karate", "--study", tmp_path / "text.db", *QUICK), "is not a study that can be gone on with"),
+        (("karate", "--trials", "0"), "--trials"),
+    ):
+        result = run("tune", *arguments)
+        assert result.exit_code == 2, result.output
+        assert message in result.stderr
+
+
+def test_interrupted_it_says_how_to_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(tuning, "fit", interrupt)
+    kept = run("tune", "karate", "--study", tmp_path / "s.db", *QUICK)
+    assert kept.exit_code == 130
+    assert f"the trials are in {tmp_path / 's.db'}: go on with the same command" in kept.stderr
+    lost = run("tune", "karate", *QUICK)
+    assert (lost.exit_code, "add --study FILE.db to be able to go on" in lost.stderr) == (130, True)

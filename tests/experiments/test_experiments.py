@@ -1,0 +1,163 @@
+"""Every experiment from end to end, on tiny data."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from unifilter.experiments import EXPERIMENTS, Options, Sources, find_experiments
+from unifilter.experiments.machine import describe_machine
+from unifilter.experiments.reproduce import reproduce, write_results_page
+from unifilter.experiments.row_files import read_rows
+
+# The smallest part of each that still has everything in it, and how many cells that is.
+PARTS: dict[str, tuple[dict[str, Any], int]] = {
+    "table-polynomial": ({"datasets": ("actor",)}, 12),
+    "table-models": ({"datasets": ("actor",), "methods": ("unifilter", "gcn")}, 2),
+    "table-large": ({"datasets": ("cornell5", "genius"), "methods": ("unifilter", "sgc")}, 4),
+    "figure-spectrum": ({"datasets": ("actor", "squirrel")}, 2),
+    "figure-homophily": ({}, 64),
+    "figure-tau": ({"datasets": ("squirrel",)}, 11),
+    "table-estimate": ({}, 12),
+    "table-estimate-share": ({}, 12),
+    "table-sensitivity": ({}, 10),
+    "figure-smoothing": ({"datasets": ("squirrel",)}, 1),
+    "figure-squashing": ({}, 11),
+    "theorems": ({"datasets": ("cora", "pubmed", "actor", "random-regular", "binary-tree")}, 11),
+    "table-beyond": ({"datasets": ("minesweeper",), "methods": ("unifilter", "mlp", "gcn-res"), "splits": 2}, 6),
+}
+
+
+class Page(HTMLParser):
+    """What a page shows, and what it asks for."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.asked: list[str] = []
+        self.open: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.asked += [value or "" for name, value in attributes if name in ("src", "href")]
+        if tag not in ("meta", "img", "br"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def test_every_experiment_is_tried() -> None:
+    assert PARTS.keys() == EXPERIMENTS.keys()
+
+
+@pytest.fixture(scope="module")
+def output(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("output")
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_from_end_to_end(name: str, output: Path, tiny_files: dict[str, Path]) -> None:
+    part, cells = PARTS[name]
+    options = Options(**{"splits": 1, "epochs": 2, **part})
+    result = reproduce(
+        find_experiments(name), output, options, Sources(own=tiny_files), verbose=False, command=f"unifilter x {name}"
+    )
+    assert (result.failures, result.left_out) == ([], [])
+    assert result.ran + result.reused == cells
+    folder = output / name
+    assert {path.name for path in folder.iterdir()} == {"results.csv", "report.html", f"{name}.svg", f"{name}.png"}
+    assert len(read_rows(folder / "results.csv")) == cells
+    xml.etree.ElementTree.parse(folder / f"{name}.svg")
+    assert (folder / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+    text = (folder / "report.html").read_text(encoding="utf-8")
+    page = Page(text)
+    assert page.open == []
+    assert [asked[:26] for asked in page.asked] == ["data:image/svg+xml;base64,"]
+    assert f"unifilter x {name}" in text
+    assert "A trial run of at most 2 epochs" in text
+    assert f"{cells} of {cells} results" in text
+
+
+def test_the_report_has_measured_and_reported_cells_in_colour(output: Path, tiny_files: dict[str, Path]) -> None:
+    text = (output / "table-models" / "report.html").read_text(encoding="utf-8")
+    # Two epochs on a tiny graph reach nothing like the reported 27.32, give or take 1.1.
+    [entry] = re.findall(r"<tr><th>GCN</th>.*?</tr>", text)
+    assert re.search(
+        r'<td class="(above|below|within)"><b>\d+\.\d\d</b> [▲▼≈]<br><small>27.32 ± 1.10</small></td>', entry
+    )
+    assert '<td class="reported">–<br><small>86.98 ± 1.27</small></td>' in entry
+    # Without a method of ours the reported figure stands alone.
+    assert "no method yet: " in text or "WRGAT" not in text
+
+
+def test_the_stand_in_is_labelled(output: Path) -> None:
+    text = (output / "table-large" / "report.html").read_text(encoding="utf-8")
+    assert "<th>cornell5 (stand-in for penn94)</th>" in text
+    assert "has no reported figures" in text
+
+
+def test_ties_and_losses_are_said(output: Path) -> None:
+    text = (output / "table-beyond" / "report.html").read_text(encoding="utf-8")
+    assert re.search(r"minesweeper, points above the best plain baseline by validation score, (mlp|gcn-res): ", text)
+    assert re.search(r"(ahead|tie|behind): unifilter \([+-]\d+\.\d\d, 95 % interval ", text)
+
+
+def test_theorems_have_verdicts(output: Path) -> None:
+    text = (output / "theorems" / "report.html").read_text(encoding="utf-8")
+    for claim in ("Proposition 2.3", *(f"Theorem {number}" for number in ("3.1", "4.1", "4.2", "4.3", "5.2", "5.3"))):
+        assert f"<td>{claim}" in text
+    assert '<td class="does-not-hold">does not hold</td>' in text
+    assert '<td class="holds">holds</td>' in text
+
+
+def test_no_host_name_in_the_facts_of_the_machine() -> None:
+    import platform
+
+    facts = describe_machine()
+    assert facts["cores"].isdigit()
+    assert {"processor", "memory", "python", "torch", "unifilter"} <= facts.keys()
+    assert platform.node() not in facts.values()
+
+
+def test_all_of_them_on_one_page(output: Path, tmp_path: Path, tiny_files: dict[str, Path]) -> None:
+    options = Options(splits=1, epochs=2, datasets=("actor",), methods=("unifilter", "gcn"))
+    # What the experiments before have done is not done again.
+    sources = Sources(own=tiny_files)
+    result = reproduce(find_experiments("all"), tmp_path, options, sources, known=[output], verbose=False)
+    assert "all" in result.pages
+    assert result.reused >= 6
+    text = result.pages["all"].read_text(encoding="utf-8")
+    page = Page(text)
+    inside = [asked for asked in page.asked if not asked.startswith("data:")]
+    assert inside == ["#table-polynomial", "#table-models", "#figure-spectrum", "#table-estimate", "#theorems"]
+    assert all(f'<section id="{anchor[1:]}">' in text for anchor in inside)
+
+
+def test_the_page_of_results_is_written_from_rows_alone(output: Path, tmp_path: Path) -> None:
+    page = tmp_path / "docs" / "results.md"
+    count = write_results_page(list(EXPERIMENTS.values()), [output], page, "unifilter reproduce docs")
+    text = page.read_text(encoding="utf-8")
+    assert count == sum(len(read_rows(path)) for path in output.rglob("results.csv"))
+    for name in PARTS:
+        assert f"`{name}`, {EXPERIMENTS[name].place}; " in text
+        assert f"](results/{name}.png)" in text
+        assert (page.parent / "results" / f"{name}.png").exists()
+    assert re.search(r"\| GCN \| – \(86.98 ± 1.27\) \| .* \| \d+\.\d\d \(27.32 ± 1.10\) [▲▼≈] \|", text)
+    # Bars would end a cell of a table.
+    assert r"\|∂z_u/∂x_v\|" in text
+
+
+def test_a_page_without_rows_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="no rows of an experiment in .*: run one first"):
+        write_results_page(list(EXPERIMENTS.values()), [tmp_path], tmp_path / "results.md", "x")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_unknown_experiment_is_refused() -> None:
+    with pytest.raises(ValueError, match="there is no experiment 'table-1': choose all, or one of table-polynomial, "):
+        find_experiments("table-1")

@@ -1,0 +1,115 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from unifilter.experiments.cells import Cell
+from unifilter.experiments.experiment import Options, method_of
+from unifilter.experiments.presentation import Entry, comparison, paired_interval
+from unifilter.experiments.progress import duration
+from unifilter.experiments.reported import reported, reported_figures
+from unifilter.methods import METHODS, Method
+
+
+@pytest.mark.parametrize(
+    ("values", "reported_pair", "verdict"),
+    [
+        ((80.0, 82.0), (80.0, 1.0), "within"),
+        ((80.0, 82.5), (80.0, 1.0), "above"),
+        ((78.0, 79.5), (80.0, 1.0), "below"),
+        ((0.8, 0.84), (0.83, None), "within"),  # nothing reported to be within: ours is 0.02
+        ((0.8,), (0.81, None), "below"),
+        ((80.0,), None, "measured"),
+        ((), (80.0, 1.0), "reported"),
+        ((), None, "missing"),
+    ],
+)
+def test_a_verdict_looks_at_one_reported_deviation(
+    values: tuple[float, ...], reported_pair: tuple[float, float | None] | None, verdict: str
+) -> None:
+    assert Entry(values, reported_pair).verdict == verdict
+
+
+def test_the_deviation_is_that_of_the_splits_themselves() -> None:
+    entry = Entry((1.0, 3.0))
+    assert (entry.mean, entry.deviation) == (2.0, 1.0)
+
+
+def test_a_comparison_keeps_the_papers_order_and_appends_what_else_was_measured() -> None:
+    table = comparison("t", {("b", "y"): [1.0], ("new", "z"): [2.0]}, {("a", "x"): [1, 0.5], ("b", "y"): 3}, "ab", "xy")
+    assert (table.rows, table.columns) == (("a", "b", "new"), ("x", "y", "z"))
+    assert table.entry("a", "x") == Entry((), (1.0, 0.5))
+    assert table.entry("b", "y") == Entry((1.0,), (3.0, None))
+    assert table.entry("a", "z") == Entry()
+
+
+def test_a_paired_interval_covers_the_truth_when_splits_share_nodes() -> None:
+    # Differences whose correlation is that of Nadeau and Bengio's model, test / (train + test).
+    rng, share, hits = np.random.default_rng(0), 0.25, 0
+    correlation = share / (1 + share)
+    for _ in range(600):
+        common, own = rng.standard_normal(), rng.standard_normal(10)
+        interval = paired_interval(math.sqrt(correlation) * common + math.sqrt(1 - correlation) * own, share)
+        assert interval is not None
+        hits += interval.low <= 0 <= interval.high
+    assert 0.92 < hits / 600 < 0.98
+
+
+def test_ahead_behind_or_tied() -> None:
+    interval = paired_interval([1.0, 1.1, 0.9, 1.0], 0.3)
+    assert interval is not None
+    assert (interval.verdict, round(interval.mean, 6)) == ("ahead", 1.0)
+    behind, tie = paired_interval([-1.0, -1.1, -0.9, -1.0], 0.3), paired_interval([-1.0, 1.0, 0.5], 0.3)
+    assert behind is not None
+    assert tie is not None
+    assert (behind.verdict, tie.verdict) == ("behind", "tie")
+    assert paired_interval([1.0], 0.3) is None
+
+
+def test_labels_of_the_paper_find_their_methods() -> None:
+    assert {label: method_of(label) for label in ("UniFilter", "OptBasisGNN", "GCN", "SGC")} == {
+        "UniFilter": "unifilter", "OptBasisGNN": "optbasis", "GCN": "gcn", "SGC": "sgc",
+    }  # fmt: skip
+    assert all(method_of(label) in METHODS for label in reported("table-polynomial"))
+
+
+def test_a_method_that_comes_later_is_found_without_a_change(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(METHODS, "glognn++", raising=False)
+    monkeypatch.delitem(METHODS, "glognn", raising=False)
+    assert method_of("GloGNN++") is None
+    monkeypatch.setitem(METHODS, "glognn", Method)
+    assert method_of("GloGNN++") == "glognn"
+
+
+def test_reported_figures_are_those_of_the_paper() -> None:
+    figures = reported_figures()
+    assert figures["table-polynomial"]["UniFilter"]["squirrel"] == [67.4, 1.25]
+    assert figures["table-models"]["LINKX"]["citeseer"] == [73.19, 0.99]
+    assert figures["table-large"]["UniFilter"]["ogbn-arxiv"] == [73.7, 0.7]
+    assert figures["figure-tau"]["squirrel"][-1] == [58.65, 1.15]
+    assert {name: len(figures[name]) for name in ("table-polynomial", "table-models", "table-large")} == {
+        "table-polynomial": 12, "table-models": 10, "table-large": 9,
+    }  # fmt: skip
+    for name in ("table-polynomial", "table-models"):
+        assert all(len(row) == 6 for row in figures[name].values())
+    # The two rows whose names the paper swaps.
+    assert figures["table-sensitivity"]["pubmed"]["accuracy"][0] == [91.03, 0.61]
+
+
+def test_an_unknown_method_is_refused_at_once() -> None:
+    with pytest.raises(ValueError, match="there is no method 'gnc': choose from unifilter, "):
+        Options(methods=("gcn", "gnc"))
+
+
+def test_a_cell_says_what_it_is() -> None:
+    assert str(Cell("train", "cora", {"dataset": "cora", "tau": 0.1}, "60", 3, "unifilter")) == (
+        "cora unifilter split 3 (tau=0.1)"
+    )
+    assert str(Cell("energy", "cora", {"dataset": "cora"})) == "cora energy"
+
+
+@pytest.mark.parametrize(("seconds", "text"), [(7.2, "7 s"), (600, "10 min"), (9000, "2.5 h")])
+def test_durations(seconds: float, text: str) -> None:
+    assert duration(seconds) == text

@@ -1,0 +1,163 @@
+"""What every method promises, whatever it computes."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from planted import CLASSES, awkward_problem, held_out, planted_problem, problem_of
+from torch.nn.functional import cross_entropy
+
+from unifilter import Graph
+from unifilter.methods import METHODS, Learner, Method, Problem, fit
+
+# Small and quick, where a method has the setting.
+SMALL: dict[str, Any] = {"epochs": 3, "hops": 3, "hidden_channels": 8}
+
+every_method = pytest.mark.parametrize("name", METHODS)
+PRESETS = [(name, dataset) for name, method in METHODS.items() for dataset in method.presets]
+
+
+def has(name: str, setting: str) -> bool:
+    return setting in [field.name for field in dataclasses.fields(METHODS[name])]
+
+
+def small(name: str, **changes: Any) -> Method:
+    wanted = {**SMALL, **changes}
+    return METHODS[name].with_settings({setting: value for setting, value in wanted.items() if has(name, setting)})
+
+
+def build(name: str, problem: Problem, seed: int = 0, **changes: Any) -> Learner:
+    torch.manual_seed(seed)
+    learner = small(name, **changes).build(problem)
+    learner.model.eval()
+    return learner
+
+
+def every_node(problem: Problem) -> torch.Tensor:
+    return torch.arange(problem.dataset.num_nodes)
+
+
+@every_method
+def test_it_says_what_it_is(name: str) -> None:
+    method = METHODS[name]
+    assert method.name == name
+    for text in (method.paper, method.cost, method.needs, method.__doc__):
+        assert text
+        assert text.strip()
+
+
+@pytest.mark.parametrize(("name", "dataset"), PRESETS)
+def test_published_settings_build_a_model(name: str, dataset: str) -> None:
+    method = METHODS[name].preset(dataset)
+    assert method.settings().items() >= dict(METHODS[name].presets[dataset]).items()
+    method.optimisation()
+    problem = planted_problem(24)
+    logits = method.build(problem).forward(every_node(problem))
+    assert logits.shape == (24, CLASSES)
+    assert torch.isfinite(logits).all()
+
+
+@every_method
+def test_logits_have_a_row_per_node_and_a_column_per_class(name: str) -> None:
+    problem = planted_problem()
+    learner = build(name, problem)
+    everything = learner.forward(every_node(problem))
+    assert everything.shape == (48, CLASSES)
+    assert everything.dtype == torch.float32
+    picked = torch.tensor([30, 2, 7])
+    assert torch.allclose(learner.forward(picked), everything[picked], atol=1e-6)
+
+
+@every_method
+def test_the_same_seed_gives_the_same_weights(name: str) -> None:
+    method = small(name)
+    first, second = (fit(method, planted_problem()).learner.model.state_dict() for _ in range(2))
+    assert first.keys() == second.keys()
+    for key, value in first.items():
+        assert torch.equal(value, second[key]), key
+
+
+@every_method
+def test_gradients_reach_every_parameter_and_the_optimiser_has_each_once(name: str) -> None:
+    problem = planted_problem()
+    learner = build(name, problem)
+    nodes = torch.from_numpy(problem.train)
+    cross_entropy(learner.forward(nodes), problem.workspace.labels[nodes]).backward()
+    grouped = [id(parameter) for group in learner.parameter_groups for parameter in group["params"]]
+    assert sorted(grouped) == sorted(id(parameter) for parameter in learner.model.parameters())
+    for key, parameter in learner.model.named_parameters():
+        assert parameter.grad is not None, key
+        assert torch.isfinite(parameter.grad).all(), key
+        assert parameter.grad.any(), key
+
+
+@every_method
+def test_components_isolated_nodes_and_empty_rows_and_columns(name: str) -> None:
+    problem = awkward_problem()
+    fitted = fit(small(name), problem)
+    assert fitted.history.ended == "epochs"
+    assert torch.isfinite(fitted.logits(every_node(problem))).all()
+
+
+@every_method
+def test_a_graph_without_an_edge(name: str) -> None:
+    nodes = 12
+    graph = Graph.from_edges(np.zeros((2, 0), dtype=np.int64), num_nodes=nodes)
+    words = np.random.default_rng(0).random((nodes, 8)) < 0.5
+    problem = problem_of(graph, words, np.arange(nodes) % CLASSES)
+    # The homophily of no edges cannot be estimated, so methods that use it are told.
+    fitted = fit(small(name, homophily=0.5), problem)
+    assert torch.isfinite(fitted.logits(every_node(problem))).all()
+
+
+@pytest.mark.parametrize("name", [name for name in METHODS if has(name, "hops")])
+def test_one_hop_is_enough(name: str) -> None:
+    problem = planted_problem()
+    fitted = fit(small(name, hops=1), problem)
+    assert torch.isfinite(fitted.logits(every_node(problem))).all()
+
+
+@every_method
+def test_stored_weights_give_the_same_logits(name: str) -> None:
+    problem = planted_problem()
+    fitted = fit(small(name), problem)
+    fresh = build(name, problem, seed=99)
+    nodes = every_node(problem)
+    assert not torch.equal(fresh.forward(nodes), fitted.logits(nodes))
+    fresh.model.load_state_dict(fitted.learner.model.state_dict())
+    assert torch.equal(fresh.forward(nodes), fitted.logits(nodes))
+
+
+@every_method
+def test_a_validation_set_of_one_class(name: str) -> None:
+    problem = planted_problem()
+    labels = problem.dataset.labels.numpy()
+    one_class = dataclasses.replace(problem, val=problem.val[labels[problem.val] == 1])
+    fitted = fit(small(name), one_class)
+    assert np.isfinite(fitted.history.val_loss).all()
+    assert 0 <= fitted.history.best_score <= 1
+
+
+@every_method
+def test_it_learns_what_is_easy(name: str) -> None:
+    problem = planted_problem(60)
+    # A guess gets a third right; words alone or neighbours alone, most.
+    fitted = fit(small(name, epochs=100, hops=2, hidden_channels=16, lr=0.05, dropout=0.1), problem)
+    assert fitted.scores(held_out(problem), problem.workspace.labels)["accuracy"] > 0.6
+
+
+@every_method
+def test_a_response_has_a_value_per_eigenvalue_and_channel(name: str) -> None:
+    learner = build(name, planted_problem())
+    if learner.response is None:
+        return
+    lam = torch.linspace(0, 2, 6).reshape(2, 3)
+    response = learner.response(lam)
+    assert response.shape[:2] == (2, 3)
+    assert response.ndim == 3
+    assert not response.requires_grad
+    assert torch.isfinite(response).all()

@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from unifilter.training import LossWindow, Patience, StopRule
+
+
+def steps(rule: StopRule, scores: Sequence[float], losses: Sequence[float] | None = None) -> list[str]:
+    """What the rule says after each epoch: + for the best so far, ! for stop."""
+    losses = [0.0] * len(scores) if losses is None else losses
+    answers = [rule.step(score, loss) for score, loss in zip(scores, losses, strict=True)]
+    return [("+" if best else "") + ("!" if stop else "") for best, stop in answers]
+
+
+def test_patience_counts_epochs_without_improvement() -> None:
+    scores = [0.5, 0.6, 0.6, 0.4, 0.7, 0.7, 0.1, 0.69]
+    assert steps(Patience(3), scores) == ["+", "+", "", "", "+", "", "", "!"]
+
+
+def test_ties_count_as_improvements_where_that_is_asked_for() -> None:
+    scores = [0.5, 0.5, 0.4, 0.5, 0.4, 0.4]
+    assert steps(Patience(2, ties=True), scores) == ["+", "+", "", "+", "", "!"]
+    assert steps(Patience(2), scores)[:3] == ["+", "", "!"]
+
+
+def test_patience_on_the_loss() -> None:
+    losses = [1.0, 0.5, 0.5, 0.6, 0.4, 0.9, 0.9]
+    assert steps(Patience(2, monitor="loss"), [0.0] * 7, losses) == ["+", "+", "", "!", "+", "", "!"]
+
+
+def test_what_is_no_number_is_no_improvement() -> None:
+    assert steps(Patience(2), [math.nan, 0.1, math.nan, math.nan]) == ["", "+", "", "!"]
+
+
+def test_loss_window_by_hand() -> None:
+    # The fifth epoch is the first that is compared, 0.8 with a mean of 1.0; the last, 0.76, is above the mean 0.753.
+    losses = [1.0, 1.2, 1.0, 0.8, 0.8, 0.8, 0.7, 0.76, 0.76]
+    assert steps(LossWindow(3), [0.0] * 9, losses) == ["+", "", "", "+", "", "", "+", "", "!"]
+
+
+@given(st.lists(st.floats(0, 10), max_size=30), st.integers(1, 8))
+def test_loss_window_is_the_published_rule(losses: list[float], window: int) -> None:
+    answers = steps(LossWindow(window), [0.0] * len(losses), losses)
+    for epoch, loss in enumerate(losses):
+        before = losses[epoch - window : epoch]
+        stop = epoch > window and loss > sum(before) / window
+        best = loss < min(losses[:epoch], default=math.inf)
+        assert answers[epoch] == "+" * best + "!" * stop
+
+
+@pytest.mark.parametrize("make", [lambda: Patience(4), lambda: Patience(3, "loss", ties=True), lambda: LossWindow(3)])
+@given(values=st.lists(st.sampled_from([0.1, 0.2, 0.3, 0.4]), min_size=2, max_size=20), cut=st.integers(0, 20))
+def test_a_rule_goes_on_from_its_state(make: type[Patience], values: list[float], cut: int) -> None:
+    whole, first, second = make(), make(), make()
+    answers = steps(whole, values, values)
+    head = steps(first, values[:cut], values[:cut])
+    second.load_state_dict(first.state_dict())
+    assert head + steps(second, values[cut:], values[cut:]) == answers
+
+
+def test_settings_that_make_no_sense_are_refused() -> None:
+    with pytest.raises(ValueError, match="patience must be a whole number of at least 1, not 0: the paper waits 200"):
+        Patience(0)
+    with pytest.raises(ValueError, match="monitor must be one of 'score', 'loss', not 'accuracy'"):
+        Patience(monitor="accuracy")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="window must be a whole number of at least 1, not -1: the papers use 200"):
+        LossWindow(-1)
