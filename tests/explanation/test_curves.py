@@ -44,6 +44,15 @@ def test_angles_are_those_between_the_vectors() -> None:
     np.testing.assert_allclose(curves_of(fact, 0.8, 0.3).angles, expected.numpy(), atol=1e-5)
 
 
+def test_an_exhausted_channel_has_the_angles_of_the_vectors_it_has() -> None:
+    edge = Graph.from_edges(torch.tensor([[0], [1]]))
+    fact = factorize(edge, torch.tensor([[1.0], [0.5]], dtype=torch.float64), 4)
+    basis = fact.basis("heterophily", homophily=0.5)[:, :, 0]
+    unit = basis / basis.norm(dim=1, keepdim=True)
+    expected = torch.rad2deg(torch.arccos((unit @ unit.T).clamp(-1, 1)))
+    np.testing.assert_allclose(curves_of(fact, 0.0, 0.5).angles, expected.numpy(), atol=1e-5)
+
+
 @pytest.mark.parametrize("k", [0, 3, 5])
 def test_the_response_of_a_power_is_the_power(k: int) -> None:
     weights = torch.nn.functional.one_hot(torch.tensor(k), 6).double()[:, None]

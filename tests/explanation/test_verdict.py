@@ -18,7 +18,9 @@ def labels(frequency: float = 0.5, edge: float | None = 0.2, adjusted: float | N
     return LabelReport(edge, 0.0, 0.0, adjusted, (), energy, frequency)
 
 
-def said(report: LabelReport | None = None, weights: Any = None, spread: float = 0.0, **counts: int) -> str:
+def said(
+    report: LabelReport | None = None, weights: Any = None, spread: float | tuple[float, ...] = 0.0, **counts: int
+) -> str:
     channels = {"broken_down": 0, "zero_columns": 0, "channels": 1000} | counts
     given = None if weights is None else np.array(weights)
     return " ".join(verdict(report, FREQUENCY, given, np.full(4, spread), **channels))
@@ -70,6 +72,13 @@ def test_what_the_weights_do(weights: list[float], words: str) -> None:
 def test_weights_that_differ_between_splits_are_not_trusted(weights: list[float]) -> None:
     assert "but the weights differ more than that from split to split." in said(weights=weights, spread=0.3)
     assert "but" not in said(weights=weights, spread=0.1)
+
+
+def test_only_the_part_spoken_of_has_to_be_sure() -> None:
+    removed_high = [-0.1, -0.1, 0.5, 0.5]
+    on_low, on_high = (0.0, 0.0, 0.3, 0.3), (0.3, 0.3, 0.0, 0.0)
+    assert "but" not in said(weights=removed_high, spread=on_low)
+    assert "but the weights differ" in said(weights=removed_high, spread=on_high)
 
 
 def test_equal_frequencies_leave_nothing_to_choose() -> None:

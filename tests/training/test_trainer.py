@@ -201,6 +201,14 @@ def test_the_stop_rule_is_resumed_too(tmp_path: Path, stop: Callable[[], StopRul
     assert same((resumed, resumed.train(epochs=500, stop=stop(), checkpoint=checkpoint)), whole)
 
 
+@pytest.fixture
+def ctrl_c() -> Iterator[None]:
+    """Ctrl-C as in a terminal; a shell starts its background jobs deaf to it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def presses_ctrl_c(at_call: int, times: int = 1) -> Callable[[Forward], Forward]:
     """Ctrl-C in the middle of an epoch, after the mask was drawn."""
     calls = 0
@@ -221,6 +229,7 @@ def presses_ctrl_c(at_call: int, times: int = 1) -> Callable[[Forward], Forward]
 
 # An epoch is three batches and the validation: the second batch of epoch 3, and the validation of epoch 2.
 @pytest.mark.parametrize(("at_call", "epochs"), [(10, 3), (8, 2)])
+@pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_waits_for_the_end_of_the_epoch(tmp_path: Path, at_call: int, epochs: int) -> None:
     checkpoint = Checkpoint(tmp_path / "run.pt", "small")
     with pytest.raises(TrainingInterrupted, match=f"stopped after {epochs} epochs; its state is in"):
@@ -230,6 +239,7 @@ def test_ctrl_c_waits_for_the_end_of_the_epoch(tmp_path: Path, at_call: int, epo
     assert same((resumed, resumed.train(checkpoint=checkpoint)), undisturbed())
 
 
+@pytest.mark.usefixtures("ctrl_c")
 def test_a_second_ctrl_c_does_not_wait_and_leaves_the_last_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -244,6 +254,7 @@ def test_a_second_ctrl_c_does_not_wait_and_leaves_the_last_file(
     assert same((resumed, resumed.train(checkpoint=checkpoint)), undisturbed())
 
 
+@pytest.mark.usefixtures("ctrl_c")
 def test_training_in_another_thread_or_with_another_handler_leaves_signals_alone() -> None:
     seen: list[Any] = []
     run = Run()
@@ -276,9 +287,10 @@ def test_a_killed_process_is_resumed(tmp_path: Path) -> None:
     script = f"""
         import os, signal, sys
         sys.path[:0] = {[str(Path(__file__).parent)]!r}
-        import test_trainer
+        import test_trainer, torch
         from unifilter.training import Checkpoint, trainer
 
+        torch.set_num_threads(1)
         trainer._SECONDS_PER_CHECKPOINT = -1.0
         def kill(epoch, score):
             if epoch == 5:

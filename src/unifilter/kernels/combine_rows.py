@@ -78,13 +78,15 @@ class _CombineRows(torch.autograd.Function):
         ctx.inputs = _as_arrays(vectors, coefficients, weights, nodes, dropout, seed)
         ctx.like = weights
         source, matrix, terms, weight, rows, threshold, scale, key = ctx.inputs
-        result = np.empty((len(rows), source.shape[2]), source.dtype)
+        # torch's memory starts on a cache line, numpy's anywhere: a matrix product may round differently by that.
+        combined = torch.empty(len(rows), source.shape[2], dtype=vectors.dtype)
+        result = combined.numpy()
 
         def forward_part(part: slice) -> None:
             _forward(source, matrix, terms, weight, rows[part], part.start, threshold, scale, key, result[part])
 
         for_each(forward_part, parts_of(len(rows)), len(rows) * weight.size)
-        return torch.from_numpy(result)
+        return combined
 
     @staticmethod
     @once_differentiable

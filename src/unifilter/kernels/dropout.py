@@ -39,14 +39,16 @@ class _Dropout(torch.autograd.Function):
 
 def _drop(x: Tensor, p: float, seed: int) -> Tensor:
     source = x.detach().contiguous().numpy()
-    result = np.empty_like(source)
+    # torch's memory starts on a cache line, numpy's anywhere: a matrix product may round differently by that.
+    dropped = torch.empty(source.shape, dtype=x.dtype)
+    result = dropped.numpy()
     threshold, scale, key = drop_threshold(p), source.dtype.type(1 / (1 - p)), np.uint64(seed)
 
     def drop_part(part: slice) -> None:
         _drop_rows(source[part], part.start, threshold, scale, key, result[part])
 
     for_each(drop_part, parts_of(len(source)), source.size)
-    return torch.from_numpy(result)
+    return dropped
 
 
 @compile_kernel
