@@ -6,7 +6,7 @@ PIP    := $(BIN)/python -m pip install -qq --disable-pip-version-check -c constr
 STAMP  := $(VENV)/.installed
 DOCS_STAMP := $(VENV)/.installed-docs
 
-.PHONY: help demo test bench docs lint clean
+.PHONY: help demo test bench docs lint page clean
 .DEFAULT_GOAL := help
 
 help:
@@ -14,6 +14,7 @@ help:
 	@echo "make test   set up, then lint, types, tests and doctests"
 	@echo "make bench  set up, then measure against the published algorithm and PyG's SIGN"
 	@echo "make docs   set up, then build the documentation in docs/_build/html"
+	@echo "make page   rebuild the explanation page's script and style (needs node)"
 	@echo "make lint   ruff and mypy only"
 	@echo "make clean  remove .venv, caches and built files"
 	@echo "Another interpreter: make PYTHON=python3.12 demo"
@@ -54,6 +55,10 @@ docs: $(DOCS_STAMP)
 	@echo "== building the documentation"
 	@$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
+
+page: $(STAMP)
+	@echo "== building the explanation page (needs node and npm)"
+	@cd src/unifilter/explanation/page && npm ci --ignore-scripts && npm run build
 
 clean:
 	@echo "== removing $(VENV), caches and built files"

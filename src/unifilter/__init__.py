@@ -1,6 +1,7 @@
 """UniFilter: factor the graph once, and every polynomial filter is a small matrix."""
 
 from unifilter.estimator import UniFilterClassifier
+from unifilter.explanation import SpectralExplanation, explain, explain_node
 from unifilter.factorization import Diagnostics, Factorization, factorize
 from unifilter.graph import Graph
 from unifilter.homophily import (
@@ -25,6 +26,7 @@ __all__ = [
     "Graph",
     "HomophilyEstimate",
     "SpectralDensity",
+    "SpectralExplanation",
     "Tridiagonal",
     "UniFilterClassifier",
     "adjusted_homophily",
@@ -33,6 +35,8 @@ __all__ = [
     "dirichlet_energy",
     "edge_homophily",
     "estimate_homophily",
+    "explain",
+    "explain_node",
     "factorize",
     "node_homophily",
     "signal_frequency",

@@ -360,6 +360,24 @@ def test_without_a_single_good_epoch_the_initial_weights_are_kept() -> None:
     assert all(torch.equal(a, b) for a, b in zip(state(run), before, strict=True))
 
 
+class EveryEpochIsTheBest(Patience):
+    def step(self, score: float, loss: float) -> tuple[bool, bool]:
+        return True, False
+
+
+def test_weights_that_are_no_numbers_are_not_kept_whatever_the_stop_rule_says() -> None:
+    run = Run(breaks_at(9))
+    with pytest.warns(DivergedWarning, match="the weights of epoch 4 were kept"):
+        history = run.train(batch_size=None, stop=EveryEpochIsTheBest())
+    assert history.best_epoch == 3
+    assert all(torch.isfinite(value).all() for value in state(run))
+
+
+def test_without_a_best_epoch_there_is_no_best_score() -> None:
+    assert math.isnan(History(val_score=[0.5, 0.9]).best_score)
+    assert History(val_score=[0.5, 0.9], best_epoch=0).best_score == 0.5
+
+
 def test_divergence_is_told_for_scores_that_need_numbers_too() -> None:
     run = Run(breaks_at(1))
     run.model[4] = nn.Linear(16, 2)

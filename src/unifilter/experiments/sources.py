@@ -12,6 +12,7 @@ import torch
 
 from unifilter.datasets import DatasetNotFoundError, NodeDataset, Split, list_datasets, load_dataset
 from unifilter.datasets.catalogue import CATALOGUE, normalised
+from unifilter.datasets.dataset import Metric
 from unifilter.datasets.splits import SEEDS, linkx_split, random_split
 from unifilter.datasets.synthetic import binary_tree, cora_relabelled
 from unifilter.graph import Graph
@@ -58,7 +59,7 @@ class Sources:
             return replace(cora_relabelled(self.load(base), float(homophily)), name=name)
         if name in self.own:
             # A file does not say how it is scored; the data set whose place it takes does.
-            metric = next((entry.metric for entry in CATALOGUE if entry.name == name), "accuracy")
+            metric: Metric = next((entry.metric for entry in CATALOGUE if entry.name == name), "accuracy")
             return replace(load_dataset(self.own[name]), name=name, metric=metric)
         if name == "binary-tree":
             return binary_tree()

@@ -204,7 +204,7 @@ def _theorem_43(found: _Found) -> list[Finding]:
     if released:
         findings.append(
             Finding(
-                f"{claim}; the published code with tau = 0",
+                f"{claim}; the published code with tau = 0.5",
                 _names(released),
                 f"largest error: {_listed(released, '.2g')}",
                 "holds" if max(released.values()) < _ROUNDING else "does not hold",
