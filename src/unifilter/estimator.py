@@ -84,7 +84,7 @@ class UniFilterClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         >>> from unifilter.datasets import load_dataset
         >>> karate = load_dataset("karate")
         >>> clf = UniFilterClassifier(hops=4, epochs=50)
-        >>> clf.fit(karate.graph, karate.features, karate.labels, train=[0, 1, 33, 32]).predict([0, 33])
+        >>> clf.fit(karate.graph, karate.features, karate.labels, train=range(0, 34, 2)).predict([1, 33])
         array([0, 1])
     """
 

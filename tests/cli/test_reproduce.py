@@ -100,7 +100,7 @@ def test_mistakes_are_named(arguments: list[str], message: str, tmp_path: Path) 
 
 
 def test_a_killed_run_goes_on_where_it_was(actor: Path, tmp_path: Path) -> None:
-    part = ["figure-tau", "--datasets", "actor", "--splits", "2", "--epochs", "6", "--data", f"actor={actor}"]
+    part = ["figure-tau", "--datasets", "actor", "--splits", "1", "--epochs", "6", "--data", f"actor={actor}"]
     command = [sys.executable, "-m", "unifilter", "reproduce", *part, "--out", str(tmp_path / "killed")]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment) as process:
@@ -114,8 +114,8 @@ def test_a_killed_run_goes_on_where_it_was(actor: Path, tmp_path: Path) -> None:
     resumed = run(*part, "--out", tmp_path / "killed", "--json")
     assert resumed.exit_code == 0, resumed.output
     counts = json.loads(resumed.stdout)
-    assert counts["ran"] + counts["reused"] == 22
-    assert 2 <= counts["reused"] < 22
+    assert counts["ran"] + counts["reused"] == 11
+    assert 2 <= counts["reused"] < 11
     assert run(*part, "--out", tmp_path / "whole").exit_code == 0
     assert rows_of(tmp_path / "killed") == rows_of(tmp_path / "whole")
 

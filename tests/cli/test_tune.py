@@ -69,6 +69,7 @@ def test_trials_stay_in_the_published_space_and_touch_each_scaling_once(
         assert set(trial.settings) == set(UniFilterMethod.search_space) - set(FIXED)
         for name, value in trial.settings.items():
             assert value in UniFilterMethod.search_space[name]
+    assert len({repr(trial.settings) for trial in tuned.trials}) == 6
     # Rows with negative entries have no sum to be divided by.
     scalings = {trial.settings["features"] for trial in tuned.trials}
     assert scalings <= {"raw", "l2"}
