@@ -31,7 +31,7 @@ _PUBLISHED: dict[str, dict[str, Any]] = {
         "weight_decay": 5e-5, "filter_weight_decay": 1e-4, "basis_dropout": 0.9, "dropout": 0.8,
     },
     "pubmed": {
-        "features": "raw", "tau": 0.8, "hidden_channels": 128, "num_layers": 4, "lr": 0.1, "filter_lr": 0.05,
+        "features": "row", "tau": 0.8, "hidden_channels": 128, "num_layers": 4, "lr": 0.1, "filter_lr": 0.05,
         "weight_decay": 5e-4, "filter_weight_decay": 1e-4, "basis_dropout": 0.4, "dropout": 0.0,
     },
     "actor": {

@@ -121,7 +121,8 @@ def train(
     """
     _check_nodes(train_nodes=train_nodes, val_nodes=val_nodes, labels=labels)
     optimizer_class = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW}[how.optimizer]
-    optimizer = optimizer_class(parameter_groups)
+    # One pass over the weights instead of a dozen.
+    optimizer = optimizer_class(parameter_groups, fused=True)
     history, best = History(), copy.deepcopy(model.state_dict())
     # Masks and batches come from a generator state of their own: the caller's is left as it was.
     with torch.random.fork_rng(devices=[]):
