@@ -22,6 +22,7 @@ import torch
 from scipy.sparse.linalg import eigsh
 from torch import Tensor
 
+from unifilter._files import whole_file
 from unifilter.graph import Graph
 
 ENVIRONMENT_VARIABLE = "UNIFILTER_CACHE"
@@ -190,17 +191,8 @@ def _digest(name: str, values: np.ndarray, vectors: np.ndarray) -> str:
 
 
 def _save(path: Path, values: np.ndarray, vectors: np.ndarray) -> None:
-    """Write under another name, then rename: a reader sees no file or a whole one."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            np.savez(file, values=values, vectors=vectors, digest=np.array(_digest(path.name, values, vectors)))
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    with whole_file(path) as file:
+        np.savez(file, values=values, vectors=vectors, digest=np.array(_digest(path.name, values, vectors)))
 
 
 def _load(path: Path) -> Eigenpairs:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from pathlib import Path
 from typing import Any
 
 import torch
+
+from unifilter._files import whole_file
 
 
 class Checkpoint:
@@ -22,18 +23,10 @@ class Checkpoint:
         self.path, self.fingerprint = Path(path), fingerprint
 
     def save(self, state: dict[str, Any]) -> None:
-        """Write to a temporary name beside it, then rename: a reader sees the old file or the new one."""
+        """Write the file anew; a reader sees the old one or the new one."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=self.path.parent, prefix=f".{self.path.name}-")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                torch.save({"fingerprint": self.fingerprint, **state}, file)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(temporary, self.path)
-        except BaseException:
-            Path(temporary).unlink(missing_ok=True)
-            raise
+        with whole_file(self.path) as file:
+            torch.save({"fingerprint": self.fingerprint, **state}, file)
 
     def load(self) -> dict[str, Any] | None:
         """The state, or ``None`` where there is none yet."""
