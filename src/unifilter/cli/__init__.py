@@ -14,6 +14,7 @@ from typer.core import TyperGroup
 
 from unifilter import __version__
 from unifilter.cli import data
+from unifilter.cli.compare import compare_command
 from unifilter.cli.explain import explain_command
 from unifilter.cli.methods import methods_command
 from unifilter.cli.predict import predict_command
@@ -80,6 +81,7 @@ def _failure(message: str, code: int, debug: bool) -> typer.Exit:
 
 app.add_typer(data.app, name="data")
 app.command("train")(train_command)
+app.command("compare")(compare_command)
 app.command("predict")(predict_command)
 app.command("tune")(tune_command)
 app.command("explain")(explain_command)
