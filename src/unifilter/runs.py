@@ -99,14 +99,18 @@ class Run:
             if split.index in done:
                 continue
             checkpoint = self.folder / "checkpoints" / f"split-{split.index}.pt"
-            fitted = fit(
-                self.method,
-                Problem(workspace, split.train, split.val),
-                label=f"{self.dataset.name} {self.method.name} split {split.index}",
-                verbose=verbose,
-                checkpoint=checkpoint,
-                fingerprint=f"{self.fingerprint} {split.index}",
-            )
+            try:
+                fitted = fit(
+                    self.method,
+                    Problem(workspace, split.train, split.val),
+                    label=f"{self.dataset.name} {self.method.name} split {split.index}",
+                    verbose=verbose,
+                    checkpoint=checkpoint,
+                    fingerprint=f"{self.fingerprint} {split.index}",
+                )
+            except ValueError:
+                self._forget_if_empty()
+                raise
             record = record_of(fitted, self.dataset, split)
             record["weights"] = _learned_weights(fitted)
             best = max((other[f"val_{self.method.metric}"] for other in self.records), default=-1.0)
@@ -118,6 +122,11 @@ class Run:
             checkpoint.unlink(missing_ok=True)
             yield record
         shutil.rmtree(self.folder / "checkpoints", ignore_errors=True)
+
+    def _forget_if_empty(self) -> None:
+        """A run that could not even start leaves no folder behind that would be in the way of the next try."""
+        if [path.name for path in self.folder.iterdir()] == ["config.json"]:
+            shutil.rmtree(self.folder)
 
     def summary(self) -> dict[str, Any]:
         """Mean and standard deviation over the splits."""

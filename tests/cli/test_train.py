@@ -145,6 +145,13 @@ def test_mistakes_end_with_2_and_say_what_to_do(
     assert not (tmp_path / "runs").exists() or not any((tmp_path / "runs").rglob("splits.json"))
 
 
+def test_a_run_that_could_not_start_is_not_in_the_way(tmp_path: Path) -> None:
+    arguments = ("train", "karate", "--split", "stratified", "--out", tmp_path / "run", *QUICK)
+    assert run(*arguments, "--set", "dropout=2").exit_code == 2
+    assert not (tmp_path / "run").exists()
+    assert run(*arguments).exit_code == 0
+
+
 def test_a_test_set_of_one_class_has_no_roc_auc(tmp_path: Path) -> None:
     """Trained and stopped by it all the same."""
     masks = np.zeros((3, 1, 6), dtype=bool)
