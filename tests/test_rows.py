@@ -95,7 +95,8 @@ def test_weights_that_do_not_fit_are_refused(shape: tuple[int, ...]) -> None:
         rows.combine(torch.ones(shape))
 
 
-def test_dropping_everything_is_refused() -> None:
+@pytest.mark.parametrize("which", ["dropout", "result_dropout"])
+def test_dropping_everything_is_refused(which: str) -> None:
     rows = BasisRows.from_tensor(torch.ones(5, 3, 40))
-    with pytest.raises(ValueError, match="dropout must be below 1, not 1.0: nothing would be left"):
-        rows.combine(torch.ones(3), dropout=1.0)
+    with pytest.raises(ValueError, match=f"^{which} must be below 1, not 1.0: nothing would be left"):
+        rows.combine(torch.ones(3), **{which: 1.0})

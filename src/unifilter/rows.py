@@ -65,13 +65,24 @@ class BasisRows:
     def channels(self) -> int:
         return self.vectors.shape[2]
 
-    def combine(self, weights: Tensor, dropout: float = 0.0, seed: int = 0) -> Tensor:
-        """``sum_k weights[k] * dropout(basis[k])``, ``[num_rows, channels]``; differentiable in the weights.
+    def combine(
+        self,
+        weights: Tensor,
+        dropout: float = 0.0,
+        seed: int = 0,
+        *,
+        result_dropout: float = 0.0,
+        result_seed: int = 0,
+    ) -> Tensor:
+        """``dropout(sum_k weights[k] * dropout(basis[k]))``, ``[num_rows, channels]``; differentiable in the weights.
 
         Args:
             weights: One per vector ``[num_vectors]``, or one per vector and channel ``[num_vectors, channels]``.
             dropout: Share of basis elements that are dropped.
             seed: The same seed drops the same elements.
+            result_dropout: Share of the sums that are dropped, for a layer that starts by dropping its input: here it
+                costs nothing.
+            result_seed: The same seed drops the same sums.
         """
         shape = (self.num_vectors, self.channels)
         if tuple(weights.shape) not in (shape, shape[:1]):
@@ -80,9 +91,12 @@ class BasisRows:
                 "pass one per basis vector, or one per basis vector and channel"
             )
         check_rate("dropout", dropout)
+        check_rate("result_dropout", result_dropout)
         if weights.ndim == 1:
             weights = weights[:, None].expand(-1, self.channels)
-        return combine_rows(self.vectors, self.coefficients, weights, self.nodes, dropout, seed)
+        return combine_rows(
+            self.vectors, self.coefficients, weights, self.nodes, dropout, seed, result_dropout, result_seed
+        )
 
     def on_lanczos_vectors(self, weights: Tensor) -> Tensor:
         """The same weighted sum on the Lanczos vectors: ``[hops + 1, channels]`` from ``[num_vectors, channels]``."""

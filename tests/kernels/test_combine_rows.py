@@ -9,6 +9,7 @@ from masks import check_share, check_unrelated
 from torch import Tensor
 
 from unifilter.kernels.combine_rows import combine_rows
+from unifilter.kernels.dropout import dropout
 
 FLOATS = [torch.float32, torch.float64]
 # Fewer than the lanes, exactly the lanes, one more, several with a rest, and more than are worked on together.
@@ -70,6 +71,30 @@ def test_sum_and_slope_are_those_of_the_dense_basis(
     torch.testing.assert_close(result, expected, atol=tolerance, rtol=tolerance)
     torch.testing.assert_close(gradient, expected_gradient, atol=tolerance, rtol=tolerance)
     assert (p > 0) == bool((~kept).any())
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("channels", CHANNELS)
+@pytest.mark.parametrize("with_coefficients", [False, True])
+@pytest.mark.parametrize("p", [0.0, 0.4])
+def test_dropout_on_the_result_is_dropout_after_the_sum(
+    dtype: torch.dtype, channels: int, with_coefficients: bool, p: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    vectors, nodes = draw(3, 20, channels, dtype=dtype), torch.tensor([7, 0, 19, 7, 12, 3, 18, 1, 2])
+    coefficients = draw(3, 3, channels, dtype=dtype, seed=1) if with_coefficients else None
+    weights = draw(3, channels, dtype=dtype, seed=2).requires_grad_()
+    slope = draw(len(nodes), channels, dtype=dtype, seed=3)
+
+    together = combine_rows(vectors, coefficients, weights, nodes, p, 5, 0.6, 8)
+    plain = combine_rows(vectors, coefficients, weights, nodes, p, 5)
+    kept = combine_rows(torch.ones(1, 20, channels, dtype=dtype), None, weights[:1] * 0 + 1, nodes, 0.0, 0, 0.6, 8) > 0
+    check_share(kept, 0.6)
+    torch.testing.assert_close(together, plain * kept / 0.4)
+    gradients = [torch.autograd.grad(one, weights, slope)[0] for one in (together, plain * kept / 0.4)]
+    torch.testing.assert_close(*gradients)
+    if channels >= 32:  # the same bits as the kernel that drops after the sum, so that either may stand for the other
+        monkeypatch.setattr("unifilter.kernels.dropout.draw_seed", lambda: 8)
+        assert torch.equal(together, dropout(plain, 0.6))
 
 
 @pytest.mark.parametrize("layout", ["transposed", "sliced", "channels first"])

@@ -92,6 +92,15 @@ def test_the_input_of_every_layer_is_dropped_at_the_given_rate() -> None:
     assert abs(float(kept.mean()) - 0.2) < 5 * math.sqrt(0.8 * 0.2 / 200_000)
 
 
+def test_an_input_that_was_dropped_already_is_not_dropped_again() -> None:
+    model = MLP(40, 8, 3, num_layers=1, dropout=0.9)
+    x = torch.randn(20, 40)
+    assert torch.equal(model(x, dropped=True), x @ weights_of(model)[0].T)
+    assert model.rate == 0.9
+    model.eval()
+    assert model.rate == 0.0
+
+
 @pytest.mark.parametrize(
     ("setting", "message"),
     [

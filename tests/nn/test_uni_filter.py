@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 import torch
+from masks import check_share
 from strategies import connected_graph, signals
 
 from unifilter import BasisRows, Factorization, factorize
@@ -67,6 +68,16 @@ def test_basis_elements_are_dropped_in_training_only(channels: int) -> None:
     assert torch.equal(model(rows), first)
     model.eval()
     torch.testing.assert_close(model(rows), model.mlp(torch.einsum("nkd,k->nd", rows.dense(), model.weights)))
+
+
+@pytest.mark.parametrize("channels", [20, 64])
+def test_the_perceptron_s_input_is_dropped_once(channels: int) -> None:
+    model = UniFilter(channels, channels, hops=1, num_layers=1, dropout=0.8)
+    torch.nn.init.eye_(model.mlp.get_parameter("layers.0.weight"))
+    rows = torch.ones(500, 2, channels)
+    check_share(model(rows) > 0, 0.8)
+    model.eval()
+    assert (model(rows) > 0).all()
 
 
 def test_the_filter_has_an_optimiser_group_of_its_own() -> None:

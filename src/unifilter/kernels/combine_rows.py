@@ -1,8 +1,9 @@
 r"""Weighted sums of basis vectors with dropout: one pass forward and one backward, no copy of the basis.
 
-A row of the result is :math:`z = \sum_k w_k \, m_k \, b_k`, where the basis element :math:`b_k = \sum_i M_{ki} v_i`
-is made from the Lanczos vectors in registers and the dropout mask :math:`m_k` from a hash of its position. The
-backward pass makes both again, so nothing of the size of the basis is ever stored or moved.
+A row of the result is :math:`z = m \sum_k w_k \, m_k \, b_k`, where the basis element :math:`b_k = \sum_i M_{ki} v_i`
+is made from the Lanczos vectors in registers and the dropout masks :math:`m_k` of the elements and :math:`m` of the
+result from a hash of their position. The backward pass makes all of it again, so nothing of the size of the basis is
+ever stored or moved, and of the size of the result only the result.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from unifilter.kernels.compiling import compile_kernel
-from unifilter.kernels.lanes import BYTES, keep, load, splat, store
-from unifilter.kernels.random_bits import ALWAYS, drop_threshold, mixed_key
+from unifilter.kernels.lanes import BYTES, keep, load, prefetch_for_reading, splat, store
+from unifilter.kernels.random_bits import ALWAYS, make_mask, mixed_key
 from unifilter.kernels.threads import for_each, parts_of
 
 # Columns worked on together: their small matrices stay in the cache of one core while the rows go by.
@@ -30,8 +31,11 @@ def combine_rows(
     nodes: Tensor,
     dropout: float = 0.0,
     seed: int = 0,
+    result_dropout: float = 0.0,
+    result_seed: int = 0,
 ) -> Tensor:
-    """``sum_k weights[k] * dropout(basis[k])`` at some nodes, ``[len(nodes), d]``; differentiable in ``weights``.
+    """``dropout(sum_k weights[k] * dropout(basis[k]))`` at some nodes, ``[len(nodes), d]``; differentiable in
+    ``weights``.
 
     Args:
         vectors: Lanczos vectors ``[K+1, n, d]``.
@@ -40,28 +44,42 @@ def combine_rows(
         nodes: Which rows, int64.
         dropout: Share of the basis elements that are dropped; the others grow so that the expectation stays.
         seed: The same seed drops the same elements.
+        result_dropout: Share of the sums that are dropped.
+        result_seed: The same seed drops the same sums.
     """
     if coefficients is not None and dropout == 0:
         # Without a mask between them the two sums are one.
         weights, coefficients = (coefficients * weights[:, None]).sum(dim=0), None
+    masks = dropout, seed, result_dropout, result_seed
     # The kernels know two precisions, and the slope in the weights alone.
     learned = vectors.requires_grad or (coefficients is not None and coefficients.requires_grad)
     suits = vectors.device.type == "cpu" and vectors.dtype in (torch.float32, torch.float64) and not learned
     if not suits or vectors.shape[2] < BYTES // vectors.element_size():
-        return _combine_rows_torch(vectors, coefficients, weights, nodes, dropout, seed)
-    return _CombineRows.apply(weights, vectors, coefficients, nodes, dropout, seed)  # type: ignore[no-any-return,no-untyped-call]
+        return _combine_rows_torch(vectors, coefficients, weights, nodes, *masks)
+    return _CombineRows.apply(weights, vectors, coefficients, nodes, *masks)  # type: ignore[no-any-return,no-untyped-call]
 
 
 def _combine_rows_torch(
-    vectors: Tensor, coefficients: Tensor | None, weights: Tensor, nodes: Tensor, dropout: float, seed: int
+    vectors: Tensor,
+    coefficients: Tensor | None,
+    weights: Tensor,
+    nodes: Tensor,
+    dropout: float,
+    seed: int,
+    result_dropout: float,
+    result_seed: int,
 ) -> Tensor:
     rows = vectors[:, nodes]
     basis = rows if coefficients is None else torch.einsum("kid,ind->knd", coefficients.to(rows), rows)
-    if dropout > 0:
-        generator = torch.Generator(basis.device).manual_seed(seed)
-        mask = torch.rand(basis.shape, generator=generator, device=basis.device) >= dropout
-        basis = basis * mask / (1 - dropout)
-    return torch.einsum("kd,knd->nd", weights.to(basis), basis)
+    combined = torch.einsum("kd,knd->nd", weights.to(basis), _drop_torch(basis, dropout, seed))
+    return _drop_torch(combined, result_dropout, result_seed)
+
+
+def _drop_torch(x: Tensor, p: float, seed: int) -> Tensor:
+    if p == 0:
+        return x
+    generator = torch.Generator(x.device).manual_seed(seed)
+    return x * (torch.rand(x.shape, generator=generator, device=x.device) >= p) / (1 - p)
 
 
 class _CombineRows(torch.autograd.Function):
@@ -74,16 +92,22 @@ class _CombineRows(torch.autograd.Function):
         nodes: Tensor,
         dropout: float,
         seed: int,
+        result_dropout: float,
+        result_seed: int,
     ) -> Tensor:
-        ctx.inputs = _as_arrays(vectors, coefficients, weights, nodes, dropout, seed)
-        ctx.like = weights
-        source, matrix, terms, weight, rows, threshold, scale, key = ctx.inputs
+        # The kernels read along the channels.
+        source = (vectors if vectors.stride(2) == 1 else vectors.contiguous()).detach().numpy()
+        matrix, terms = _as_matrix(coefficients, source)
+        weight = weights.detach().to(vectors.dtype).contiguous().numpy()
+        masks = make_mask(dropout, seed, source.dtype), make_mask(result_dropout, result_seed, source.dtype)
+        rows = nodes.numpy()
+        ctx.inputs, ctx.like = (source, matrix, terms, rows, masks), weights
         # torch's memory starts on a cache line, numpy's anywhere: a matrix product may round differently by that.
         combined = torch.empty(len(rows), source.shape[2], dtype=vectors.dtype)
         result = combined.numpy()
 
         def forward_part(part: slice) -> None:
-            _forward(source, matrix, terms, weight, rows[part], part.start, threshold, scale, key, result[part])
+            _forward(source, matrix, terms, rows[part], part.start, *masks, weight, result[part])
 
         for_each(forward_part, parts_of(len(rows)), len(rows) * weight.size)
         return combined
@@ -91,66 +115,65 @@ class _CombineRows(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-        source, matrix, terms, weight, rows, threshold, scale, key = ctx.inputs
-        slope = grad.detach().to(torch.from_numpy(weight).dtype).contiguous().numpy()
+        source, matrix, terms, rows, masks = ctx.inputs
+        slope = grad.detach().contiguous().numpy()
         parts = parts_of(len(rows))
         # One sum for each part, then all of them in order: the result does not depend on the number of threads.
-        sums = np.zeros((len(parts), *weight.shape), source.dtype)
+        sums = np.zeros((len(parts), *ctx.like.shape), source.dtype)
 
         def backward_part(index: int) -> None:
             part = parts[index]
-            _backward(source, matrix, terms, slope[part], rows[part], part.start, threshold, scale, key, sums[index])
+            _backward(source, matrix, terms, rows[part], part.start, *masks, slope[part], sums[index])
 
-        for_each(backward_part, range(len(parts)), len(rows) * weight.size)
-        return torch.from_numpy(sums.sum(axis=0)).to(ctx.like), None, None, None, None, None
+        for_each(backward_part, range(len(parts)), len(rows) * ctx.like.numel())
+        return torch.from_numpy(sums.sum(axis=0)).to(ctx.like), None, None, None, None, None, None, None
 
 
-def _as_arrays(
-    vectors: Tensor, coefficients: Tensor | None, weights: Tensor, nodes: Tensor, dropout: float, seed: int
-) -> tuple[Any, ...]:
-    # The kernels read along the channels.
-    source = (vectors if vectors.stride(2) == 1 else vectors.contiguous()).detach().numpy()
+def _as_matrix(coefficients: Tensor | None, like: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The coefficients, and how many of each basis vector's are not zero throughout; both empty where it is none."""
     if coefficients is None:
-        matrix, terms = np.zeros((0, 0, weights.shape[1]), source.dtype), np.zeros(0, np.int64)
-    else:
-        matrix = coefficients.detach().to(vectors.dtype).contiguous().numpy()
-        terms = np.array([int(np.flatnonzero(row.any(axis=1)).max(initial=-1)) + 1 for row in matrix])
-    scale = source.dtype.type(1 / (1 - dropout))
-    weight = weights.detach().to(vectors.dtype).contiguous().numpy()
-    key = np.uint64(seed)
-    return source, matrix, terms, weight, nodes.numpy(), drop_threshold(dropout), scale, key
+        return np.zeros((0, 0, like.shape[2]), like.dtype), np.zeros(0, np.int64)
+    matrix = coefficients.detach().numpy().astype(like.dtype, order="C", copy=False)
+    return matrix, np.array([int(np.flatnonzero(row.any(axis=1)).max(initial=-1)) + 1 for row in matrix])
 
 
 @compile_kernel
-def _forward(vectors, matrix, terms, weights, nodes, first_row, threshold, scale, key, result):  # type: ignore[no-untyped-def]
+def _forward(vectors, matrix, terms, nodes, first_row, of_basis, of_result, weights, result):  # type: ignore[no-untyped-def]
     count, channels = weights.shape
     lanes = BYTES // vectors.itemsize
     direct = len(terms) == 0
     keys = np.empty(count, np.uint64)
     for begin in range(0, channels, _COLUMNS):
         for row in range(len(nodes)):
-            node = nodes[row]
+            node, next_node = nodes[row], nodes[min(row + 1, len(nodes) - 1)]
+            result_key = mixed_key(of_result.key, first_row + row, 0)
             for k in range(count):
-                keys[k] = mixed_key(key, first_row + row, k)
+                keys[k] = mixed_key(of_basis.key, first_row + row, k)
             for start in range(begin, min(begin + _COLUMNS, channels), lanes):
                 # The last vector of columns overlaps the one before: whatever it writes twice is the same.
                 column = min(start, channels - lanes)
                 total = splat(vectors.dtype.type(0))
                 for k in range(count):
+                    # Rows come in any order, so the processor cannot know which is the next.
+                    prefetch_for_reading(vectors, (k, next_node, column))
+                    prefetch_for_reading(vectors, (k, next_node, column + lanes // 2))
                     element = splat(vectors.dtype.type(0))
                     if direct:
                         element = load(vectors, (k, node, column))
                     else:
                         for i in range(terms[k]):
                             element = element + load(matrix, (k, i, column)) * load(vectors, (i, node, column))
-                    if threshold < ALWAYS:
-                        element = keep(element, keys[k], column, threshold)
+                    if of_basis.threshold < ALWAYS:
+                        element = keep(element, keys[k], column, of_basis.threshold)
                     total = total + element * load(weights, (k, column))
-                store(result, (row, column), total * splat(scale))
+                total = total * splat(of_basis.scale)
+                if of_result.threshold < ALWAYS:
+                    total = keep(total, result_key, column, of_result.threshold) * splat(of_result.scale)
+                store(result, (row, column), total)
 
 
 @compile_kernel
-def _backward(vectors, matrix, terms, slope, nodes, first_row, threshold, scale, key, sums):  # type: ignore[no-untyped-def]
+def _backward(vectors, matrix, terms, nodes, first_row, of_basis, of_result, slope, sums):  # type: ignore[no-untyped-def]
     count, channels = sums.shape
     lanes = BYTES // vectors.itemsize
     direct = len(terms) == 0
@@ -160,21 +183,27 @@ def _backward(vectors, matrix, terms, slope, nodes, first_row, threshold, scale,
     tail = np.zeros((count, lanes), vectors.dtype)
     for begin in range(0, channels, _COLUMNS):
         for row in range(len(nodes)):
-            node = nodes[row]
+            node, next_node = nodes[row], nodes[min(row + 1, len(nodes) - 1)]
+            result_key = mixed_key(of_result.key, first_row + row, 0)
             for k in range(count):
-                keys[k] = mixed_key(key, first_row + row, k)
+                keys[k] = mixed_key(of_basis.key, first_row + row, k)
             for start in range(begin, min(begin + _COLUMNS, channels), lanes):
                 column = min(start, channels - lanes)
-                scaled = load(slope, (row, column)) * splat(scale)
+                scaled = load(slope, (row, column))
+                if of_result.threshold < ALWAYS:
+                    scaled = keep(scaled, result_key, column, of_result.threshold) * splat(of_result.scale)
+                scaled = scaled * splat(of_basis.scale)
                 for k in range(count):
+                    prefetch_for_reading(vectors, (k, next_node, column))
+                    prefetch_for_reading(vectors, (k, next_node, column + lanes // 2))
                     element = splat(vectors.dtype.type(0))
                     if direct:
                         element = load(vectors, (k, node, column))
                     else:
                         for i in range(terms[k]):
                             element = element + load(matrix, (k, i, column)) * load(vectors, (i, node, column))
-                    if threshold < ALWAYS:
-                        element = keep(element, keys[k], column, threshold)
+                    if of_basis.threshold < ALWAYS:
+                        element = keep(element, keys[k], column, of_basis.threshold)
                     if start < whole:
                         store(sums, (k, column), load(sums, (k, column)) + element * scaled)
                     else:

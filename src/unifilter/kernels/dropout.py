@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional
 
 from unifilter.kernels.compiling import compile_kernel
 from unifilter.kernels.lanes import BYTES, keep, load, splat, store
-from unifilter.kernels.random_bits import ALWAYS, draw_seed, drop_threshold, mixed_key
+from unifilter.kernels.random_bits import ALWAYS, draw_seed, drop_threshold, make_mask, mixed_key
 from unifilter.kernels.threads import for_each, parts_of
 
 
@@ -42,22 +41,23 @@ def _drop(x: Tensor, p: float, seed: int) -> Tensor:
     # torch's memory starts on a cache line, numpy's anywhere: a matrix product may round differently by that.
     dropped = torch.empty(source.shape, dtype=x.dtype)
     result = dropped.numpy()
-    threshold, scale, key = drop_threshold(p), source.dtype.type(1 / (1 - p)), np.uint64(seed)
+    mask = make_mask(p, seed, source.dtype)
 
     def drop_part(part: slice) -> None:
-        _drop_rows(source[part], part.start, threshold, scale, key, result[part])
+        _drop_rows(source[part], part.start, mask, result[part])
 
     for_each(drop_part, parts_of(len(source)), source.size)
     return dropped
 
 
 @compile_kernel
-def _drop_rows(source, first_row, threshold, scale, key, result):  # type: ignore[no-untyped-def]
+def _drop_rows(source, first_row, mask, result):  # type: ignore[no-untyped-def]
     columns = source.shape[1]
     lanes = BYTES // source.itemsize
     for row in range(source.shape[0]):
-        bits = mixed_key(key, first_row + row, 0)
+        bits = mixed_key(mask.key, first_row + row, 0)
         for start in range(0, columns, lanes):
             # The last vector of columns overlaps the one before: whatever it writes twice is the same.
             column = min(start, columns - lanes)
-            store(result, (row, column), keep(load(source, (row, column)), bits, column, threshold) * splat(scale))
+            kept = keep(load(source, (row, column)), bits, column, mask.threshold)
+            store(result, (row, column), kept * splat(mask.scale))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import torch
 
@@ -16,8 +18,27 @@ def draw_seed() -> int:
     return int(torch.randint(2**62, ()))
 
 
+class Mask(NamedTuple):
+    """Which elements are dropped, as kernels take it.
+
+    Attributes:
+        threshold: An element is kept where its 32 random bits are below this.
+        scale: What is kept grows by this, so that the expectation stays.
+        key: The seed.
+    """
+
+    threshold: np.uint64
+    scale: np.floating
+    key: np.uint64
+
+
+def make_mask(p: float, seed: int, dtype: np.dtype) -> Mask:
+    """A mask that drops the share ``p``."""
+    return Mask(drop_threshold(p), dtype.type(1 / (1 - p)), np.uint64(seed))
+
+
 def drop_threshold(p: float) -> np.uint64:
-    """An element is kept where its 32 bits are below this."""
+    """Of a mask that drops the share ``p``."""
     return np.uint64(round((1 - p) * int(ALWAYS)))
 
 

@@ -55,13 +55,23 @@ class MLP(nn.Module):
             if isinstance(norm, nn.BatchNorm1d):
                 norm.reset_parameters()
 
-    def forward(self, x: Tensor) -> Tensor:
+    @property
+    def rate(self) -> float:
+        """Share of the inputs of each layer that are dropped now: none in evaluation."""
+        return self.dropout if self.training else 0.0
+
+    def forward(self, x: Tensor, dropped: bool = False) -> Tensor:
+        """Args:
+        x: ``[rows, in_channels]``.
+        dropped: Whether the first layer's dropout, at :attr:`rate`, has fallen on ``x`` already.
+        """
+        x = x if dropped else dropout(x, self.rate)
         *hidden, last = self.layers
         for layer, norm in zip(hidden, self.norms, strict=True):
-            x = torch.relu(self._step(x, layer, norm))
-        return self._step(x, last, nn.Identity())
+            x = dropout(torch.relu(_step(x, layer, norm)), self.rate)
+        return _step(x, last, nn.Identity())
 
-    def _step(self, x: Tensor, layer: nn.Module, norm: nn.Module) -> Tensor:
-        x = dropout(x, self.dropout if self.training else 0.0)
-        out: Tensor = norm(layer(x))
-        return out + x if out.shape[1] == x.shape[1] else out
+
+def _step(x: Tensor, layer: nn.Module, norm: nn.Module) -> Tensor:
+    out: Tensor = norm(layer(x))
+    return out + x if out.shape[1] == x.shape[1] else out

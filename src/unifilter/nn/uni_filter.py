@@ -101,10 +101,15 @@ class UniFilter(nn.Module):
                 "a model that learns its basis reads rows of the orthonormal basis, and these are of another: build "
                 'them with BasisRows.from_factorization(fact, "orthonormal")'
             )
-        weights = self.vector_weights()
-        dropout = self.basis_dropout if self.training else 0.0
-        filtered = rows.combine(weights, dropout, draw_seed() if dropout > 0 else 0)
-        logits: Tensor = self.mlp(filtered)
+        of_basis, of_input = self.basis_dropout if self.training else 0.0, self.mlp.rate
+        filtered = rows.combine(
+            self.vector_weights(),
+            of_basis,
+            _seed_for(of_basis),
+            result_dropout=of_input,
+            result_seed=_seed_for(of_input),
+        )
+        logits: Tensor = self.mlp(filtered, dropped=True)
         return logits
 
     def vector_weights(self) -> Tensor:
@@ -124,6 +129,10 @@ class UniFilter(nn.Module):
             {"params": perceptron, "lr": lr, "weight_decay": weight_decay},
             {"params": of_filter, "lr": filter_lr, "weight_decay": filter_weight_decay},
         ]
+
+
+def _seed_for(rate: float) -> int:
+    return draw_seed() if rate > 0 else 0
 
 
 class HomFilter(UniFilter):
