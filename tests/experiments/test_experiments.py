@@ -14,6 +14,7 @@ from unifilter.experiments import EXPERIMENTS, Options, Sources, find_experiment
 from unifilter.experiments.machine import describe_machine
 from unifilter.experiments.reproduce import reproduce, write_results_page
 from unifilter.experiments.row_files import read_rows
+from unifilter.methods.uni_filter import UniFilterMethod
 
 # The smallest part of each that still has everything in it, and how many cells that is.
 PARTS: dict[str, tuple[dict[str, Any], int]] = {
@@ -29,6 +30,9 @@ PARTS: dict[str, tuple[dict[str, Any], int]] = {
     "figure-smoothing": ({"datasets": ("squirrel",)}, 1),
     "figure-squashing": ({}, 11),
     "theorems": ({"datasets": ("cora", "pubmed", "actor", "random-regular", "binary-tree")}, 11),
+    "table-formulations": ({"datasets": ("actor", "squirrel")}, 6),
+    "table-variants": ({"datasets": ("actor",)}, 4),
+    "table-variants-48": ({"datasets": ("actor",), "methods": ("homfilter", "unifilter")}, 2),
     "table-beyond": ({"datasets": ("minesweeper",), "methods": ("unifilter", "mlp", "gcn-res"), "splits": 2}, 6),
 }
 
@@ -107,6 +111,18 @@ def test_ties_and_losses_are_said(output: Path) -> None:
     assert re.search(r"(ahead|tie|behind): unifilter \([+-]\d+\.\d\d, 95 % interval ", text)
 
 
+def test_both_formulations_and_the_defaults_stand_beside_the_one_reported_figure(output: Path) -> None:
+    rows = read_rows(output / "table-formulations" / "results.csv")
+    squirrel = {row["at"]["row"]: row["settings"] for row in rows if row["dataset"] == "squirrel"}
+    assert [squirrel[label]["formulation"] for label in squirrel] == ["paper", "released", "paper"]
+    published, _, defaults = (settings["batch_norm"] for settings in squirrel.values())
+    assert (published, defaults) == (True, UniFilterMethod().batch_norm)
+    text = (output / "table-formulations" / "report.html").read_text(encoding="utf-8")
+    assert text.count("<small>67.40 ± 1.25</small>") == 3
+    assert re.search(r"Published settings less defaults, in points: actor [+-]\d+\.\d\d, squirrel [+-]\d", text)
+    assert re.search(r"the defaults are within 2 points on \d of 2 graphs", text)
+
+
 def test_theorems_have_verdicts(output: Path) -> None:
     text = (output / "theorems" / "report.html").read_text(encoding="utf-8")
     for claim in ("Proposition 2.3", *(f"Theorem {number}" for number in ("3.1", "4.1", "4.2", "4.3", "5.2", "5.3"))):
@@ -134,7 +150,19 @@ def test_all_of_them_on_one_page(output: Path, tmp_path: Path, tiny_files: dict[
     text = result.pages["all"].read_text(encoding="utf-8")
     page = Page(text)
     inside = [asked for asked in page.asked if not asked.startswith("data:")]
-    assert inside == ["#table-polynomial", "#table-models", "#figure-spectrum", "#table-estimate", "#theorems"]
+    assert inside == [
+        f"#{name}"
+        for name in (
+            "table-polynomial",
+            "table-models",
+            "figure-spectrum",
+            "table-estimate",
+            "theorems",
+            "table-formulations",
+            "table-variants",
+            "table-variants-48",
+        )
+    ]
     assert all(f'<section id="{anchor[1:]}">' in text for anchor in inside)
 
 

@@ -12,10 +12,12 @@ from unifilter.experiments.sources import Sources
 from unifilter.experiments.table_beyond import TableBeyond
 from unifilter.experiments.table_estimate import TableEstimate
 from unifilter.experiments.table_estimate_share import TableEstimateShare
+from unifilter.experiments.table_formulations import TableFormulations
 from unifilter.experiments.table_large import TableLarge
 from unifilter.experiments.table_models import TableModels
 from unifilter.experiments.table_polynomial import TablePolynomial
 from unifilter.experiments.table_sensitivity import TableSensitivity
+from unifilter.experiments.table_variants import TableVariants, TableVariants48
 from unifilter.experiments.theorems import Theorems
 
 EXPERIMENTS: dict[str, Experiment] = {
@@ -33,6 +35,9 @@ EXPERIMENTS: dict[str, Experiment] = {
         FigureSmoothing(),
         FigureSquashing(),
         Theorems(),
+        TableFormulations(),
+        TableVariants(),
+        TableVariants48(),
         TableBeyond(),
     )
 }

@@ -1,8 +1,10 @@
-"""What the tables of accuracies share: labels of the paper down the side, data sets along the top."""
+"""What the tables of accuracies share: methods down the side, data sets along the top."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 from unifilter.experiments.cells import Cell
 from unifilter.experiments.experiment import Experiment, Options, method_of, trained
@@ -10,21 +12,50 @@ from unifilter.experiments.pictures import draw_comparison
 from unifilter.experiments.presentation import Presentation, Table, collect, comparison
 from unifilter.experiments.row_files import Row
 from unifilter.experiments.sources import Facts
+from unifilter.methods import METHODS
+
+
+@dataclass(frozen=True)
+class Contender:
+    """What one row of a table trains.
+
+    Attributes:
+        method: The name of the method.
+        changes: Settings that differ from the published ones, or from the defaults.
+        published: Whether the published settings of each data set are used, or the defaults.
+    """
+
+    method: str
+    changes: Mapping[str, Any] = field(default_factory=dict)
+    published: bool = True
 
 
 class AccuracyTable(Experiment):
-    """Every method that the paper reports and that is there, on every data set, with its published settings."""
+    """Every method that the paper reports and that is there, on every data set, with its published settings.
+
+    A subclass may train something else in its rows, or set other figures beside them.
+    """
 
     rule: str
     score = "accuracy"
 
+    def contenders(self) -> Mapping[str, Contender]:
+        """What is trained, by the label of its row."""
+        found = {label: method_of(label) for label in self.reported}
+        return {label: Contender(method) for label, method in found.items() if method is not None}
+
+    def figures(self) -> Mapping[str, Mapping[str, Any]]:
+        """What is reported, by the label of the row and the data set."""
+        return self.reported
+
     def cells(self, dataset: str, facts: Facts, options: Options) -> list[Cell]:
         cells = []
-        for label in self.reported:
-            method = method_of(label)
-            if method is not None:
-                at = {"row": label, "column": dataset}
-                cells += trained(method, dataset, facts, options, self.rule, at, preset=self.settings_of(dataset))
+        for label, one in self.contenders().items():
+            at = {"row": label, "column": dataset}
+            preset = self.settings_of(dataset) if one.published else None
+            cells += trained(
+                one.method, dataset, facts, options, self.rule, at, changes=dict(one.changes), preset=preset
+            )
         return cells
 
     def settings_of(self, dataset: str) -> str:
@@ -32,12 +63,13 @@ class AccuracyTable(Experiment):
         return dataset
 
     def present(self, rows: Sequence[Row]) -> Presentation:
-        table = self.table(rows)
-        missing = [label for label in self.reported if method_of(label) is None]
+        table, contenders = self.table(rows), self.contenders()
         notes = []
+        missing = [label for label in self.figures() if label not in contenders]
         if missing:
             notes.append(f"Reported figures alone, no method yet: {', '.join(missing)}.")
-        without = sorted({row["method"] for row in rows if not _has_preset(row)})
+        meant = [row for row in rows if row["at"]["row"] in contenders and contenders[row["at"]["row"]].published]
+        without = sorted({row["method"] for row in meant if row["dataset"] not in METHODS[row["method"]].presets})
         if without:
             notes.append(
                 f"Without published settings on some of these graphs, so with defaults there: {', '.join(without)}."
@@ -45,20 +77,12 @@ class AccuracyTable(Experiment):
         return Presentation([table], notes=notes, draw=lambda: draw_comparison(table, "test score, %"))
 
     def table(self, rows: Sequence[Row]) -> Table:
-        theirs = {
-            (label, dataset): pair for label, figures in self.reported.items() for dataset, pair in figures.items()
-        }
+        theirs = {(label, dataset): pair for label, pairs in self.figures().items() for dataset, pair in pairs.items()}
         return comparison(
             f"test {self.score} in %, mean ± standard deviation over splits",
             collect(rows, ("row", "column")),
             theirs,
-            list(self.reported),
+            list(dict.fromkeys([*self.figures(), *self.contenders()])),
             self.datasets,
             corner="method",
         )
-
-
-def _has_preset(row: Row) -> bool:
-    from unifilter.methods import METHODS
-
-    return row["method"] in METHODS and row["dataset"] in METHODS[row["method"]].presets
