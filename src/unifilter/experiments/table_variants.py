@@ -20,8 +20,8 @@ class TableVariants(AccuracyTable):
     reported_in: ClassVar[str] = "table-polynomial"
 
     def contenders(self) -> Mapping[str, Contender]:
-        labels = {"UniFilter": "unifilter", "HomFilter": "homfilter", "HetFilter": "hetfilter", "OrtFilter": "ortfilter"}
-        return {label: Contender(method) for label, method in labels.items()}
+        labels = ("UniFilter", "HomFilter", "HetFilter", "OrtFilter")
+        return {label: Contender(label.lower()) for label in labels}
 
     def figures(self) -> Mapping[str, Mapping[str, Any]]:
         # Of the variants the paper shows a graph made of Cora's alone.
