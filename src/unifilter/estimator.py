@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 class SweepRow:
     """One point of a sweep: what was set, and what it reached on the validation nodes."""
 
-    tau: float | str
+    tau: float | str | None
     homophily: float | None
     val_score: float
     epochs: int
@@ -50,13 +50,13 @@ class UniFilterClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     Args:
         hops: Number of hops K.
-        tau: Share of the homophily basis in [0, 1], or ``"learn"``.
+        tau: Share of the homophily basis in [0, 1]; ``None`` takes the homophily, and ``"learn"`` starts there.
         homophily: The graph's homophily; ``None`` estimates it from the training labels.
         theta: ``"learn"`` learns the angle too, starting at the one that belongs to the homophily.
         basis: ``"uni"``, the name of another basis, or a :class:`unifilter.bases.Basis`.
         formulation: ``"paper"`` or ``"released"``.
         weights: ``"hop"`` learns a weight per hop, ``"channel"`` one per hop and channel.
-        features: ``"raw"``, or rows divided by their sum (``"row"``) or length (``"l2"``).
+        features: ``"raw"``, or rows divided by the sum of their absolute values (``"row"``) or length (``"l2"``).
         self_loops: ``"remove"`` or ``"add"``.
         hidden_channels, num_layers, dropout, batch_norm: The perceptron.
         basis_dropout: Dropout on the basis elements.
@@ -91,20 +91,20 @@ class UniFilterClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def __init__(
         self,
         hops: int = 10,
-        tau: float | Literal["learn"] = 0.5,
+        tau: float | Literal["learn"] | None = None,
         homophily: float | None = None,
         theta: Literal["learn"] | None = None,
         basis: str | Basis | type[Basis] = "uni",
         formulation: str = "paper",
         weights: Literal["hop", "channel"] = "hop",
-        features: FeatureScaling = "raw",
+        features: FeatureScaling = "row",
         self_loops: Literal["remove", "add"] = "remove",
         hidden_channels: int = 128,
-        num_layers: int = 2,
-        dropout: float = 0.5,
-        basis_dropout: float = 0.2,
+        num_layers: int = 3,
+        dropout: float = 0.6,
+        basis_dropout: float = 0.5,
         batch_norm: bool = False,
-        lr: float = 0.01,
+        lr: float = 0.05,
         weight_decay: float = 5e-4,
         filter_lr: float = 0.01,
         filter_weight_decay: float = 5e-4,
@@ -195,14 +195,16 @@ class UniFilterClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def sweep(
-        self, tau: Iterable[float | Literal["learn"]] | None = None, homophily: Iterable[float | None] | None = None
+        self,
+        tau: Iterable[float | Literal["learn"] | None] | None = None,
+        homophily: Iterable[float | None] | None = None,
     ) -> list[SweepRow]:
         """Fit every combination on the data of the last :meth:`fit`, without touching the graph again.
 
         The combination with the best validation score is kept: this estimator becomes it.
 
         Args:
-            tau: Values to try; by default the estimator's own.
+            tau: Values to try, ``None`` for the homophily; by default the estimator's own.
             homophily: Values to try, ``None`` for the estimate; by default the estimator's own.
         """
         self._check_fitted()

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 
 from unifilter._checks import check_count
 from unifilter.datasets import NodeDataset, Split
@@ -93,7 +92,7 @@ def tune(
     """
     check_count("trials", trials, "pass how many sets of hyper-parameters to try")
     fixed = dict(fixed or {})
-    space = {name: values for name, values in _space(method, dataset).items() if name not in fixed}
+    space = {name: values for name, values in _space(method).items() if name not in fixed}
     if not space:
         raise ValueError(f"every setting that could be searched is fixed ({', '.join(fixed)}): leave one of them out")
     subject = {
@@ -164,18 +163,12 @@ class _Reports:
                 raise optuna.TrialPruned
 
 
-def _space(method: type[Method], dataset: NodeDataset) -> dict[str, Sequence[Any]]:
+def _space(method: type[Method]) -> dict[str, Sequence[Any]]:
     if not method.search_space:
         raise ValueError(
             f"{method.name} does not say what its settings can be: tune another method, or give it a search_space"
         )
-    space = dict(method.search_space)
-    features = dataset.features
-    values = features if features.layout == torch.strided else features.values()
-    if "features" in space and bool((values < 0).any()):
-        # Rows with negative entries have no meaningful sum to be divided by.
-        space["features"] = [scaling for scaling in space["features"] if scaling != "row"]
-    return space
+    return dict(method.search_space)
 
 
 @contextmanager

@@ -166,11 +166,10 @@ def test_scaling_twice() -> None:
 
 
 @pytest.mark.parametrize("sparse", [False, True])
-def test_sums_of_negative_features_mean_nothing(sparse: bool) -> None:
+def test_negative_features_count_by_their_size(sparse: bool) -> None:
     features = torch.tensor([[1.0, 1], [0, 1], [1, -1], [0, 0], [-1, 0]])
     data = small(features=features.to_sparse_csr() if sparse else features)
-    with pytest.raises(ValueError, match="the features of node 2 are partly negative"):
-        data.scaled("row")
+    assert data.scaled("row").features.to_dense().tolist() == [[0.5, 0.5], [0, 1], [0.5, -0.5], [0, 0], [-1, 0]]
     assert data.scaled("l2").features.to_dense()[2].tolist() == pytest.approx([0.5**0.5, -(0.5**0.5)])
 
 

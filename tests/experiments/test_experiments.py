@@ -114,8 +114,8 @@ def test_ties_and_losses_are_said(output: Path) -> None:
 def test_both_formulations_and_the_defaults_stand_beside_the_one_reported_figure(output: Path) -> None:
     rows = read_rows(output / "table-formulations" / "results.csv")
     squirrel = {row["at"]["row"]: row["settings"] for row in rows if row["dataset"] == "squirrel"}
-    assert [squirrel[label]["formulation"] for label in squirrel] == ["paper", "released", "paper"]
-    published, _, defaults = (settings["batch_norm"] for settings in squirrel.values())
+    assert [squirrel[label]["formulation"] for label in squirrel] == ["paper", "paper", "released"]
+    published, defaults, _ = (settings["batch_norm"] for settings in squirrel.values())
     assert (published, defaults) == (True, UniFilterMethod().batch_norm)
     text = (output / "table-formulations" / "report.html").read_text(encoding="utf-8")
     assert text.count("<small>67.40 ± 1.25</small>") == 3

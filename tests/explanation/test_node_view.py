@@ -40,7 +40,7 @@ def test_with_batch_norm_the_path_integral_is_nearly_whole() -> None:
 
 
 def test_of_a_linear_model_a_contribution_is_what_removal_takes_away() -> None:
-    clf = fitted(num_layers=1)
+    clf = fitted(num_layers=1, features="raw")
     _, x, _ = small_graph()
     view = explain_node(clf, 5, target="odd")
     for node, channel in ((5, 0), (8, 3)):
@@ -53,7 +53,7 @@ def test_of_a_linear_model_a_contribution_is_what_removal_takes_away() -> None:
 def test_a_hop_s_contribution_comes_from_its_basis_vector() -> None:
     clf = fitted(num_layers=1, tau=0.6)
     view = explain_node(clf, 11, target="even")
-    fact = clf._problem.workspace.factorization("raw", 4)
+    fact = clf._problem.workspace.factorization("row", 4)
     basis = fact.basis("uni", tau=0.6, homophily=clf.homophily_)[:, 11]
     layer = clf._stored.perceptron["layers.0.weight"]
     gradient = layer[0] - layer.mean(dim=0)

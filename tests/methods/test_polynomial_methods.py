@@ -340,11 +340,6 @@ def test_reset_gives_the_first_weights_back() -> None:
         assert torch.equal(response(learner), before)
 
 
-def test_negative_features_cannot_be_divided_by_their_sum() -> None:
-    with pytest.raises(ValueError, match="partly negative"):
-        build(GPRGNNMethod())
-
-
 def test_wrong_settings_are_refused() -> None:
     with pytest.raises(ValueError, match="operator must be one of 'laplacian', 'adjacency', not 'both'"):
         build(ChebNetIIMethod(**options(operator="both")))

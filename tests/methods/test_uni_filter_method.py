@@ -80,13 +80,33 @@ def test_other_hops_features_or_loops_need_another(factorisations: list[int], ch
 def test_each_variant_reads_its_basis(method: type[UniFilterMethod], basis: str) -> None:
     given = planted_problem()
     learner = method(hops=4, tau=0.3, homophily=0.6, hidden_channels=8).build(given)
-    fact = given.workspace.factorization("raw", 4)
+    fact = given.workspace.factorization("row", 4)
     parameters = {"uni": {"tau": 0.3, "homophily": 0.6}, "heterophily": {"homophily": 0.6}}.get(basis, {})
     rows = BasisRows.from_factorization(fact, basis, **parameters).dense()
     learner.model.eval()
     nodes = torch.tensor([3, 40, 11])
     torch.testing.assert_close(learner.forward(nodes), learner.model(rows[nodes]))
     assert METHODS[method.name] is method
+
+
+@pytest.mark.parametrize("homophily", [None, 0.0, 0.6])
+def test_tau_is_the_homophily_unless_it_is_given(homophily: float | None) -> None:
+    given = planted_problem()
+    learner = UniFilterMethod(hops=4, homophily=homophily).build(given)
+    used = learner.facts["homophily"]
+    assert learner.facts["tau"] == used == (used if homophily is None else homophily)
+    learner.model.eval()
+    rows = BasisRows.from_factorization(given.workspace.factorization("row", 4), "uni", tau=used, homophily=used)
+    nodes = torch.tensor([3, 40, 11])
+    torch.testing.assert_close(learner.forward(nodes), learner.model(rows[nodes]))
+    assert UniFilterMethod(hops=4, tau=0.2).build(given).facts["tau"] == 0.2
+
+
+def test_a_tau_that_is_learned_starts_at_the_homophily() -> None:
+    for setting in ({"tau": "learn"}, {"theta": "learn"}, {"tau": "learn", "theta": "learn"}):
+        learned = model_of(UniFilterMethod(hops=4, homophily=0.3, **setting).build(planted_problem())).learned_basis
+        assert learned is not None
+        assert (learned.tau.item(), learned.homophily.item()) == (pytest.approx(0.3), pytest.approx(0.3))
 
 
 def test_scaled_features_and_added_loops_are_what_is_factored() -> None:
@@ -121,7 +141,7 @@ def test_the_response_is_what_the_filter_does_to_the_graph(setting: dict[str, An
     words = np.random.default_rng(0).random((30, 4))
     words[:, 2] = 0
     given = problem_of(graph, words, np.arange(30) % 3)
-    learner = UniFilterMethod(hops=4, **setting).build(given)
+    learner = UniFilterMethod(features="raw", hops=4, **setting).build(given)
     model = model_of(learner)
     torch.manual_seed(0)
     torch.nn.init.normal_(model.filter_weights)

@@ -40,7 +40,7 @@ class NodeDataset:
         class_names: What the classes are called, in the order of their indices.
         splits: The splits the data set comes with, by the name of their rule.
         metric: How it is scored.
-        feature_scaling: ``"raw"``, ``"row"`` (each row divided by its sum) or ``"l2"`` (by its length).
+        feature_scaling: ``"raw"``, ``"row"`` (each row divided by its absolute sum) or ``"l2"`` (by its length).
         citation, licence: Whom to cite, and what is allowed.
         source: Where it was found, such as a folder, a file name or a package.
 
@@ -124,7 +124,7 @@ class NodeDataset:
         return digest.hexdigest()
 
     def scaled(self, scaling: FeatureScaling) -> NodeDataset:
-        """The same data with each row of the features divided by its sum (``"row"``) or its length (``"l2"``).
+        """The same data with each row of the features divided by its absolute sum (``"row"``) or its length (``"l2"``).
 
         Rows of zeros stay zero, and sparse features sparse.
         """

@@ -64,17 +64,14 @@ def checked_features(x: Any, num_nodes: int) -> Tensor:
 
 
 def scale_rows(features: Tensor, scaling: Literal["row", "l2"]) -> Tensor:
-    """Each row divided by its sum (``"row"``) or by its length (``"l2"``); a row of zeros stays as it is."""
+    """Each row divided by the sum of its absolute values (``"row"``) or by its length (``"l2"``); a row of zeros stays
+    as it is.
+    """
     sparse = features.layout == torch.sparse_csr
     values = features.values() if sparse else features
-    if scaling == "row" and bool((values < 0).any()):
-        raise ValueError(
-            f"the features of node {_first_negative_row(features)} are partly negative, and dividing them by their sum "
-            'means nothing: use features="l2", or "raw"'
-        )
     row = _row_of_value(features) if sparse else None
     # In float64, where no square of a float32 overflows.
-    amounts = values.double() if scaling == "row" else values.double().square()
+    amounts = values.double().abs() if scaling == "row" else values.double().square()
     if row is None:
         total = amounts.sum(dim=1)
     else:
@@ -129,9 +126,3 @@ def _shared_tensor(array: np.ndarray) -> Tensor:
 
 def _row_of_value(features: Tensor) -> Tensor:
     return torch.repeat_interleave(torch.arange(features.shape[0]), features.crow_indices().diff())
-
-
-def _first_negative_row(features: Tensor) -> int:
-    if features.layout == torch.strided:
-        return int((features < 0).any(dim=1).nonzero()[0])
-    return int(_row_of_value(features)[features.values() < 0][0])

@@ -55,7 +55,7 @@ def load_dataset(
             ``.pt`` or ``.graphml`` file or of a folder of tables. A name goes before a path: write ``"./cora"`` for
             a folder of that name.
         data_dir: The data directory; by default the one that ``UNIFILTER_DATA`` names, else the user's cache folder.
-        features: ``"raw"``, ``"row"`` (each row divided by its sum) or ``"l2"`` (by its length).
+        features: ``"raw"``, ``"row"`` (each row divided by its absolute sum) or ``"l2"`` (by its length).
 
     Raises:
         DatasetNotFoundError: Where no place has the data set.

@@ -16,7 +16,7 @@ def universal_parameters(settings: Mapping[str, Any], tau: Any, homophily: float
 
     Args:
         settings: Of the method; ``basis`` and ``formulation`` matter.
-        tau: What was used or learned, where the basis has it.
+        tau: What was used or learned, where the basis has it; ``None`` is the homophily.
         homophily: The same.
     """
     basis = settings.get("basis")
@@ -32,7 +32,7 @@ def universal_parameters(settings: Mapping[str, Any], tau: Any, homophily: float
     if basis == "heterophily" and homophily is not None:
         return 0.0, homophily
     if basis == "uni" and homophily is not None and not isinstance(tau, str):
-        return float(tau), homophily
+        return homophily if tau is None else float(tau), homophily
     raise ValueError(
         f"weights on the basis {basis!r} cannot be shown on the universal basis: "
         "explain a model on the basis 'uni', 'homophily', 'heterophily' or 'orthonormal'"

@@ -60,7 +60,7 @@ def _spectrum(fitted: Fitted, workspace: Workspace) -> dict[str, Any]:
     outcome: dict[str, Any] = {"filtered_frequency": float(filtered.mean())}
     if isinstance(settings["tau"], str) or settings["theta"] is not None:
         return outcome  # a basis that is learned has no fixed frequencies
-    basis = make_basis("uni", tau=settings["tau"], homophily=facts["homophily"], formulation=settings["formulation"])
+    basis = make_basis("uni", tau=facts["tau"], homophily=facts["homophily"], formulation=settings["formulation"])
     weights: torch.Tensor = fitted.learner.model.weights  # type: ignore[assignment]
     outcome["weights"] = [round(value, 6) for value in weights.tolist()]
     outcome["frequencies"] = [round(value, 6) for value in fact.frequencies(basis)[:, signal].mean(dim=1).tolist()]
