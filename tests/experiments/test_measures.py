@@ -98,14 +98,15 @@ def test_an_estimate_needs_training_nodes_alone(workspace: Workspace) -> None:
 
 
 def test_training_says_scores_weights_and_frequencies(workspace: Workspace) -> None:
-    changes = {"hops": 4, "epochs": 3, "tau": 0.5}
+    changes = {"hops": 4, "epochs": 3}
     cell = method_cell("unifilter", "any", "accuracy", {}, "random-60-20-20", 0, changes)
     outcome = MEASURES["train"].function(workspace, cell)
     assert 0 <= outcome["test_accuracy"] <= 1
     assert (outcome["epochs"], outcome["train_nodes"], outcome["test_nodes"]) == (3, 36, 12)
     assert len(outcome["weights"]) == len(outcome["frequencies"]) == 5
-    fact = workspace.factorization("raw", 4)
-    expected = fact.frequencies("uni", tau=0.5, homophily=outcome["homophily"]).mean(dim=1)
+    fact = workspace.factorization("row", 4)
+    expected = fact.frequencies("uni", tau=outcome["tau"], homophily=outcome["homophily"]).mean(dim=1)
+    assert outcome["tau"] == outcome["homophily"]
     np.testing.assert_allclose(outcome["frequencies"], expected, atol=1e-5)
     # With weights that are all positive, the filter lets through a mixture of what the vectors have.
     assert min(outcome["frequencies"]) - 0.2 < outcome["filtered_frequency"] < max(outcome["frequencies"])
@@ -120,7 +121,8 @@ def test_other_methods_have_scores_alone(workspace: Workspace) -> None:
 
 def test_settings_can_be_chosen_on_the_validation_nodes(workspace: Workspace) -> None:
     pytest.importorskip("optuna")
-    settings = {"metric": "accuracy", "trials": 2, "epochs": 2}
+    space = find_method("unifilter").search_space
+    settings = {"metric": "accuracy", "trials": 2, "epochs": 2, "space": space}
     cell = Cell("tuned", "any", {}, "random-60-20-20", 0, "unifilter", settings)
     outcome = MEASURES["tuned"].function(workspace, cell)
     assert set(outcome["chosen"]) <= set(find_method("unifilter").search_space)

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from unifilter.experiments.cells import Cell
+from unifilter.experiments.cells import Cell, jsonable
 from unifilter.experiments.experiment import Experiment, Options, method_of, split_indices, trained
 from unifilter.experiments.pictures import draw_comparison
 from unifilter.experiments.presentation import Presentation, Table, collect, comparison, paired_interval, score_of
@@ -35,8 +35,10 @@ class TableBeyond(Experiment):
             at = {"row": method, "column": dataset}
             if options.trials is None:
                 cells += trained(method, dataset, facts, options, "official", at)
-            elif options.wants(method) and find_method(method).search_space:
-                settings = {"metric": facts.metric, "trials": options.trials, **options.changes}
+            elif options.wants(method):
+                # What is chosen depends on what there is to choose from.
+                space = jsonable(find_method(method).search_space)
+                settings = {"metric": facts.metric, "trials": options.trials, "space": space, **options.changes}
                 cells += [
                     Cell("tuned", dataset, at, "official", index, method, settings)
                     for index in split_indices("official", facts, options)
@@ -68,7 +70,7 @@ def _budget(rows: Sequence[Row]) -> str:
         return "One budget for all: every method has its defaults, none was tuned on these graphs."
     return (
         f"One budget for all: {', '.join(map(str, trials))} settings for each method, tried on the validation nodes of "
-        "each split; methods that do not say what their settings can be are left out."
+        "each split."
     )
 
 

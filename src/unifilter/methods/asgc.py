@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -13,6 +14,7 @@ from unifilter.bases import Monomial
 from unifilter.kernels.combine import combine
 from unifilter.methods.method import Learner, Method
 from unifilter.methods.problem import Problem
+from unifilter.methods.search import NETWORK
 from unifilter.training.stopping import Patience
 from unifilter.tridiagonal import Tridiagonal
 
@@ -45,6 +47,12 @@ class ASGCMethod(Method):
     paper: ClassVar[str] = "Chanpuriya and Musco, Simplified Graph Convolution with Heterophily, 2022"
     cost: ClassVar[str] = "K + 1 products and (K + 1)-sized least squares once; one logistic regression"
     needs: ClassVar[str] = "scikit-learn"
+    search_space: ClassVar[Mapping[str, Sequence[Any]]] = {
+        "features": NETWORK["features"],
+        "hops": (1, 2, 4, 8),
+        "ridge": (1e-4, 1e-3, 1e-2, 1e-1, 1.0),
+        "inverse_regularization": (0.1, 1.0, 10.0, 100.0),
+    }
 
     epochs: int = 1
     hops: int = 4

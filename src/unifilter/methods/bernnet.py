@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -9,6 +10,7 @@ from unifilter.bases import Bernstein
 from unifilter.methods.decoupled import DecoupledMethod, transform_first
 from unifilter.methods.method import Learner
 from unifilter.methods.problem import Problem
+from unifilter.methods.search import DECOUPLED, RATES
 from unifilter.nn.decoupled import DecoupledFilter
 from unifilter.training.stopping import LossWindow
 
@@ -39,6 +41,7 @@ class BernNetMethod(DecoupledMethod):
     paper: ClassVar[str] = "He et al., BernNet: Learning Arbitrary Graph Spectral Filters via Bernstein Approx., 2021"
     cost: ClassVar[str] = "an epoch multiplies the features once and filters the logits: 3K products of class width"
     presets = _PUBLISHED
+    search_space: ClassVar[Mapping[str, Sequence[Any]]] = {**DECOUPLED, "filter_lr": RATES}
 
     filter_lr: float = 0.01
     window: int = 200

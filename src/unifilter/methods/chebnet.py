@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from torch import Tensor
 
 from unifilter.datasets.features import FeatureScaling
 from unifilter.methods.method import Learner, Method
 from unifilter.methods.problem import Problem
+from unifilter.methods.search import NETWORK
 from unifilter.nn.chebnet import ChebNet
 from unifilter.training.stopping import LossWindow
 
@@ -32,6 +34,7 @@ class ChebNetMethod(Method):
     name: ClassVar[str] = "chebnet"
     paper: ClassVar[str] = "Defferrard et al., Convolutional Neural Networks on Graphs, 2016"
     cost: ClassVar[str] = "an epoch is K products of hidden width, K of output width, and their gradients"
+    search_space: ClassVar[Mapping[str, Sequence[Any]]] = {**NETWORK, "hops": (1, 2, 3)}
 
     features: FeatureScaling = "row"
     hops: int = 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -10,6 +11,7 @@ from unifilter.bases import ChebyshevInterpolation
 from unifilter.methods.decoupled import DecoupledMethod, transform_first
 from unifilter.methods.method import Learner
 from unifilter.methods.problem import Problem
+from unifilter.methods.search import DECAYS, DECOUPLED, RATES
 from unifilter.nn.decoupled import DecoupledFilter
 from unifilter.training.stopping import LossWindow, Patience, StopRule
 
@@ -55,6 +57,11 @@ class ChebNetIIMethod(DecoupledMethod):
     paper: ClassVar[str] = "He et al., Convolutional Neural Networks on Graphs with Chebyshev Approx., Revisited, 2022"
     cost: ClassVar[str] = "an epoch multiplies the features once and filters the logits: 3K products of class width"
     presets = _PUBLISHED
+    search_space: ClassVar[Mapping[str, Sequence[Any]]] = {
+        **DECOUPLED,
+        "filter_lr": RATES,
+        "filter_weight_decay": DECAYS,
+    }
 
     filter_lr: float = 0.01
     filter_weight_decay: float = 0.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -12,6 +13,7 @@ from unifilter.bases import Even
 from unifilter.methods.decoupled import DecoupledMethod, transform_first
 from unifilter.methods.method import Learner
 from unifilter.methods.problem import Problem
+from unifilter.methods.search import DECOUPLED, RATES
 from unifilter.nn.decoupled import DecoupledFilter
 from unifilter.training.stopping import Patience
 
@@ -42,6 +44,11 @@ class EvenNetMethod(DecoupledMethod):
     paper: ClassVar[str] = "Lei et al., EvenNet: Ignoring Odd-Hop Neighbors Improves Robustness of GNNs, 2022"
     cost: ClassVar[str] = "an epoch multiplies the features once and filters the logits: 3K products of class width"
     presets = _PUBLISHED
+    search_space: ClassVar[Mapping[str, Sequence[Any]]] = {
+        **DECOUPLED,
+        "alpha": (0.1, 0.2, 0.5, 0.9),
+        "filter_lr": RATES,
+    }
 
     alpha: float = 0.1
     filter_lr: float = 0.01

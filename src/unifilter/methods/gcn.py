@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -10,6 +11,7 @@ from torch import Tensor
 from unifilter.datasets.features import FeatureScaling
 from unifilter.methods.method import Learner, Method
 from unifilter.methods.problem import Problem
+from unifilter.methods.search import NETWORK
 from unifilter.nn.gcn import GCN, ResidualGCN, propagation_matrix
 from unifilter.nn.norms import Norm
 from unifilter.training.stopping import LossWindow, Patience
@@ -60,6 +62,7 @@ class GCNMethod(Method):
     cost: ClassVar[str] = "an epoch is one product of hidden width per layer and its gradient"
     needs: ClassVar[str] = "torch_geometric (unifilter[pyg])"
     presets = _PLAIN
+    search_space: ClassVar[Mapping[str, Sequence[Any]]] = {**NETWORK, "num_layers": (2, 3, 4)}
 
     features: FeatureScaling = "row"
     hidden_channels: int = 64
@@ -105,6 +108,11 @@ class ResidualGCNMethod(Method):
     cost: ClassVar[str] = "an epoch is one product of hidden width per layer and its gradient"
     needs: ClassVar[str] = "torch_geometric (unifilter[pyg])"
     presets = _RESIDUAL
+    search_space: ClassVar[Mapping[str, Sequence[Any]]] = {
+        **NETWORK,
+        "num_layers": (2, 3, 4, 5, 6),
+        "norm": ("none", "batch", "layer"),
+    }
 
     hidden_channels: int = 256
     num_layers: int = 3

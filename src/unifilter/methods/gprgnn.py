@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -13,6 +14,7 @@ from unifilter.bases import Monomial
 from unifilter.methods.decoupled import DecoupledMethod, transform_first
 from unifilter.methods.method import Learner
 from unifilter.methods.problem import Problem
+from unifilter.methods.search import DECOUPLED
 from unifilter.nn.decoupled import DecoupledFilter
 from unifilter.training.stopping import LossWindow
 
@@ -42,6 +44,7 @@ class GPRGNNMethod(DecoupledMethod):
     paper: ClassVar[str] = "Chien et al., Adaptive Universal Generalized PageRank Graph Neural Network, 2021"
     cost: ClassVar[str] = "an epoch multiplies the features once and filters the logits: 3K products of class width"
     presets = _PUBLISHED
+    search_space: ClassVar[Mapping[str, Sequence[Any]]] = {**DECOUPLED, "alpha": (0.0, 0.1, 0.2, 0.5, 0.9, 1.0)}
 
     alpha: float = 0.1
     window: int = 200

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -10,6 +11,7 @@ from unifilter.datasets.features import FeatureScaling
 from unifilter.methods.decoupled import transform_first
 from unifilter.methods.method import Learner, Method
 from unifilter.methods.problem import Problem
+from unifilter.methods.search import DECAYS, DROPOUTS, NETWORK, RATES
 from unifilter.nn.jacobi_conv import JacobiConv
 from unifilter.training.stopping import Patience
 
@@ -70,6 +72,20 @@ class JacobiConvMethod(Method):
     paper: ClassVar[str] = "Wang and Zhang, How Powerful are Spectral Graph Neural Networks, 2022"
     cost: ClassVar[str] = "an epoch multiplies the features once and filters the logits: 3K products of class width"
     presets = _PUBLISHED
+    search_space: ClassVar[Mapping[str, Sequence[Any]]] = {
+        "features": NETWORK["features"],
+        "a": (-0.5, 0.0, 0.5, 1.0, 1.5, 2.0),
+        "b": (-0.5, -0.25, 0.0, 0.25, 0.5, 1.0),
+        "alpha": (0.5, 1.0, 1.5, 2.0),
+        "dropout": DROPOUTS,
+        "filter_dropout": DROPOUTS,
+        "lr": RATES,
+        "weight_decay": DECAYS,
+        "alpha_lr": RATES,
+        "alpha_weight_decay": DECAYS,
+        "filter_lr": RATES,
+        "filter_weight_decay": DECAYS,
+    }
 
     features: FeatureScaling = "row"
     hops: int = 10

@@ -71,7 +71,7 @@ class Method(ABC):
     version: ClassVar[int] = 1
     # Settings per data set, as published.
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
-    # Values that `unifilter tune` chooses among, as published; a setting that is not here keeps its default.
+    # Values that `unifilter tune` chooses among; a setting that is not here keeps its default.
     search_space: ClassVar[Mapping[str, Sequence[Any]]] = {}
 
     features: FeatureScaling = "raw"

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from torch import Tensor
 
 from unifilter.datasets.features import FeatureScaling
 from unifilter.methods.method import Learner, Method
 from unifilter.methods.problem import Problem
+from unifilter.methods.search import NETWORK
 from unifilter.nn import MLP
 from unifilter.training.stopping import LossWindow
 
@@ -26,6 +28,11 @@ class MLPMethod(Method):
     name: ClassVar[str] = "mlp"
     paper: ClassVar[str] = "the plain baseline, with the settings of papers on polynomial filters"
     cost: ClassVar[str] = "no product with the graph; an epoch is a few dense layers"
+    search_space: ClassVar[Mapping[str, Sequence[Any]]] = {
+        **NETWORK,
+        "num_layers": (2, 3, 4, 5, 6),
+        "batch_norm": (False, True),
+    }
 
     features: FeatureScaling = "row"
     hidden_channels: int = 64

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -11,6 +12,7 @@ from torch import Tensor
 from unifilter.factorization import factorize
 from unifilter.methods.method import Learner, Method
 from unifilter.methods.problem import Problem
+from unifilter.methods.search import DECAYS, DROPOUTS, NETWORK, RATES
 from unifilter.nn.optbasis import OptBasisGNN
 from unifilter.training.stopping import Patience
 
@@ -66,6 +68,13 @@ class OptBasisMethod(Method):
         "an epoch is K products of hidden width and their gradients; keeps a few hidden layers per hop"
     )
     presets = _PUBLISHED
+    search_space: ClassVar[Mapping[str, Sequence[Any]]] = {
+        **NETWORK,
+        "hops": (2, 4, 8, 12, 16, 20),
+        "hidden_dropout": DROPOUTS,
+        "filter_lr": RATES,
+        "filter_weight_decay": DECAYS,
+    }
 
     epochs: int = 2000
     hops: int = 10

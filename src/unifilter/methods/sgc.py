@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -13,6 +14,7 @@ from unifilter.kernels.combine import combine
 from unifilter.kernels.dropout import dropout
 from unifilter.methods.method import Learner, Method
 from unifilter.methods.problem import Problem
+from unifilter.methods.search import DECAYS, DROPOUTS, NETWORK, RATES
 from unifilter.training.stopping import LossWindow, StopRule
 
 # One hop, on the 60/20/20 splits: Luan et al., Revisiting Heterophily For Graph Neural Networks, 2022. The authors of
@@ -46,6 +48,13 @@ class SGCMethod(Method):
     paper: ClassVar[str] = "Wu et al., Simplifying Graph Convolutional Networks, 2019"
     cost: ClassVar[str] = "K + 1 products once; an epoch is one linear layer"
     presets = _PUBLISHED
+    search_space: ClassVar[Mapping[str, Sequence[Any]]] = {
+        "features": NETWORK["features"],
+        "hops": (1, 2, 3, 4),
+        "dropout": DROPOUTS,
+        "lr": (*RATES, 0.2),
+        "weight_decay": DECAYS,
+    }
 
     features: FeatureScaling = "row"
     epochs: int = 100

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from torch import Tensor
 
 from unifilter.datasets.features import FeatureScaling
 from unifilter.methods.method import Learner, Method
 from unifilter.methods.problem import Problem
+from unifilter.methods.search import NETWORK
 from unifilter.nn.sign import SIGN
 from unifilter.training.stopping import Patience
 
@@ -29,6 +31,7 @@ class SIGNMethod(Method):
     name: ClassVar[str] = "sign"
     paper: ClassVar[str] = "Frasca et al., SIGN: Scalable Inception Graph Neural Networks, 2020"
     cost: ClassVar[str] = "K + 1 products once; K + 1 copies of the features in memory, each with a layer of its own"
+    search_space: ClassVar[Mapping[str, Sequence[Any]]] = {**NETWORK, "hops": (1, 2, 3, 4, 5)}
 
     features: FeatureScaling = "row"
     hops: int = 3

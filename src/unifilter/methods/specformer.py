@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -12,6 +13,7 @@ from unifilter.datasets.features import FeatureScaling
 from unifilter.eigen import eigenpairs
 from unifilter.methods.method import Learner, Method
 from unifilter.methods.problem import Problem
+from unifilter.methods.search import DROPOUTS, NETWORK
 from unifilter.nn.norms import Norm
 from unifilter.nn.specformer import Specformer
 from unifilter.training.stopping import Patience
@@ -62,6 +64,14 @@ class SpecformerMethod(Method):
     paper: ClassVar[str] = "Bo et al., Specformer: Spectral Graph Neural Networks Meet Transformers, 2023"
     cost: ClassVar[str] = "an eigendecomposition, n^3, once per graph; an epoch is dense products and attention, n^2"
     presets = _PUBLISHED
+    search_space: ClassVar[Mapping[str, Sequence[Any]]] = {
+        **NETWORK,
+        "hidden_channels": (16, 32, 64),
+        "lr": (2e-4, 5e-4, 1e-3, 5e-3),
+        "heads": (1, 2, 3, 4),
+        "attention_dropout": DROPOUTS,
+        "filter_dropout": DROPOUTS,
+    }
 
     features: FeatureScaling = "row"
     epochs: int = 2000

@@ -29,7 +29,7 @@ def measure_tuned_training(workspace: Workspace, cell: Cell) -> dict[str, Any]:
 
     split = choose_split(workspace.dataset, cell.split, cell.index)
     family = find_method(cell.method)
-    fixed = {name: value for name, value in cell.settings.items() if name != "trials"}
+    fixed = {name: value for name, value in cell.settings.items() if name not in ("trials", "space")}
     chosen = tune(family, workspace.dataset, [split], cell.settings["trials"], fixed=fixed).best.settings
     outcome = _train(family.with_settings({**fixed, **chosen}), workspace, split)
     return {**outcome, "chosen": chosen}
