@@ -8,10 +8,12 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from unifilter.experiments import EXPERIMENTS, Options, Sources, find_experiments
 from unifilter.experiments.machine import describe_machine
+from unifilter.experiments.reported import reported
 from unifilter.experiments.reproduce import reproduce, write_results_page
 from unifilter.experiments.row_files import read_rows
 from unifilter.methods.uni_filter import UniFilterMethod
@@ -30,6 +32,7 @@ PARTS: dict[str, tuple[dict[str, Any], int]] = {
     "figure-smoothing": ({"datasets": ("squirrel",)}, 1),
     "figure-squashing": ({}, 11),
     "theorems": ({"datasets": ("cora", "pubmed", "actor", "random-regular", "binary-tree")}, 11),
+    "table-scaling": ({"datasets": ("actor",)}, 6),
     "table-formulations": ({"datasets": ("actor", "squirrel")}, 6),
     "table-variants": ({"datasets": ("actor",)}, 4),
     "table-variants-48": ({"datasets": ("actor",), "methods": ("homfilter", "unifilter")}, 2),
@@ -111,6 +114,16 @@ def test_ties_and_losses_are_said(output: Path) -> None:
     assert re.search(r"(ahead|tie|behind): unifilter \([+-]\d+\.\d\d, 95 % interval ", text)
 
 
+def test_the_scaling_that_comes_closest_to_the_figure_is_named(output: Path) -> None:
+    rows = read_rows(output / "table-scaling" / "results.csv")
+    theirs = np.array(reported("figure-spectrum")["actor"])[:, 0] / 2
+    distances = {row["at"]["row"]: np.abs(np.array(row["outcome"]["frequencies"]) - theirs).mean() for row in rows}
+    closest = min(distances, key=lambda name: distances[name])
+    text = (output / "table-scaling" / "report.html").read_text(encoding="utf-8")
+    assert f"Closest: actor {closest} ({distances[closest]:.3f})." in text
+    assert len({round(distance, 6) for distance in distances.values()}) == 6
+
+
 def test_both_formulations_and_the_defaults_stand_beside_the_one_reported_figure(output: Path) -> None:
     rows = read_rows(output / "table-formulations" / "results.csv")
     squirrel = {row["at"]["row"]: row["settings"] for row in rows if row["dataset"] == "squirrel"}
@@ -158,6 +171,7 @@ def test_all_of_them_on_one_page(output: Path, tmp_path: Path, tiny_files: dict[
             "figure-spectrum",
             "table-estimate",
             "theorems",
+            "table-scaling",
             "table-formulations",
             "table-variants",
             "table-variants-48",

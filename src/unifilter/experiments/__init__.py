@@ -16,6 +16,7 @@ from unifilter.experiments.table_formulations import TableFormulations
 from unifilter.experiments.table_large import TableLarge
 from unifilter.experiments.table_models import TableModels
 from unifilter.experiments.table_polynomial import TablePolynomial
+from unifilter.experiments.table_scaling import TableScaling
 from unifilter.experiments.table_sensitivity import TableSensitivity
 from unifilter.experiments.table_variants import TableVariants, TableVariants48
 from unifilter.experiments.theorems import Theorems
@@ -35,6 +36,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         FigureSmoothing(),
         FigureSquashing(),
         Theorems(),
+        TableScaling(),
         TableFormulations(),
         TableVariants(),
         TableVariants48(),

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from unifilter.experiments.cells import Cell
 from unifilter.experiments.measures.energy import measure_energy
 from unifilter.experiments.measures.estimate import measure_estimate
+from unifilter.experiments.measures.frequencies import measure_frequencies
 from unifilter.experiments.measures.jacobian import measure_jacobian
 from unifilter.experiments.measures.theorems import measure_basis, measure_pivot
 from unifilter.experiments.measures.train import measure_training, measure_tuned_training
@@ -26,6 +27,7 @@ MEASURES: dict[str, Measure] = {
     "tuned": Measure(measure_tuned_training),
     "estimate": Measure(measure_estimate),
     "energy": Measure(measure_energy),
+    "frequencies": Measure(measure_frequencies),
     "jacobian": Measure(measure_jacobian),
     "basis": Measure(measure_basis),
     "pivot": Measure(measure_pivot),

@@ -1,0 +1,22 @@
+"""Frequencies of a basis, without training anything."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from unifilter.bases import make_basis
+from unifilter.experiments.cells import Cell
+from unifilter.homophily import edge_homophily
+from unifilter.methods import Workspace
+
+
+def measure_frequencies(workspace: Workspace, cell: Cell) -> dict[str, Any]:
+    """The frequency of each vector of UniBasis by Definition 2.2, averaged over the features that carry a signal."""
+    settings, dataset = cell.settings, workspace.dataset
+    homophily = edge_homophily(dataset.graph, dataset.labels)
+    fact = workspace.factorization(settings["features"], settings["hops"])
+    basis = make_basis("uni", tau=settings["tau"], homophily=homophily, formulation=settings["formulation"])
+    return {
+        "frequencies": fact.frequencies(basis)[:, fact.norm > 0].mean(dim=1).tolist(),
+        "homophily": homophily,
+    }
