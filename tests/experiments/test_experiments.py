@@ -182,8 +182,12 @@ def test_all_of_them_on_one_page(output: Path, tmp_path: Path, tiny_files: dict[
 
 def test_the_page_of_results_is_written_from_rows_alone(output: Path, tmp_path: Path) -> None:
     page = tmp_path / "docs" / "results.md"
+    (output / "findings.md").write_text("## Findings\n\nNothing is learned in two epochs.\n", encoding="utf-8")
     count = write_results_page(list(EXPERIMENTS.values()), [output], page, "unifilter reproduce docs")
     text = page.read_text(encoding="utf-8")
+    assert (
+        text.index("Reported figures: ") < text.index("Nothing is learned in two epochs.") < text.index("## Accuracy")
+    )
     assert count == sum(len(read_rows(path)) for path in output.rglob("results.csv"))
     for name in PARTS:
         assert f"`{name}`, {EXPERIMENTS[name].place}; " in text

@@ -14,7 +14,10 @@ _MARKS = {"within": "≈", "above": "▲", "below": "▼"}
 
 
 def results_page(
-    shown: Sequence[tuple[Experiment, Presentation, Sequence[Row]]], pictures: Mapping[str, str], command: str
+    shown: Sequence[tuple[Experiment, Presentation, Sequence[Row]]],
+    pictures: Mapping[str, str],
+    command: str,
+    findings: Sequence[str] = (),
 ) -> str:
     """The page as Markdown.
 
@@ -22,6 +25,7 @@ def results_page(
         shown: Experiments, what they show, and the rows behind it.
         pictures: Where the picture of an experiment is, seen from the page.
         command: What wrote the page.
+        findings: What people made of the rows, as Markdown; it goes before the tables.
     """
     lines = [
         "# Results",
@@ -31,6 +35,8 @@ def results_page(
         "",
         f"Reported figures: {reported_figures()['source']}.",
     ]
+    for text in findings:
+        lines += ["", text.strip()]
     for experiment, presentation, rows in shown:
         versions = sorted({str(row["outcome"]["unifilter"]) for row in rows if "unifilter" in row["outcome"]})
         made = f", unifilter {', '.join(versions)}" if versions else ""

@@ -105,7 +105,7 @@ def write_results_page(experiments: Sequence[Experiment], places: Sequence[Path]
 
     Args:
         experiments: Which to show; those without rows are left out.
-        places: CSV files of rows, or folders of them.
+        places: CSV files of rows, or folders of them; what a folder has in Markdown goes before the tables.
         page: The Markdown file.
         command: What is said to have written it.
 
@@ -127,7 +127,9 @@ def write_results_page(experiments: Sequence[Experiment], places: Sequence[Path]
             pictures[experiment.name] = f"{page.stem}/{picture.name}"
     if not shown:
         raise ValueError(f"no rows of an experiment in {', '.join(map(str, places))}: run one first, or pass another")
-    write_whole(page, results_page(shown, pictures, command))
+    folders = [place for place in places if place.is_dir()]
+    findings = [path.read_text(encoding="utf-8") for folder in folders for path in sorted(folder.rglob("*.md"))]
+    write_whole(page, results_page(shown, pictures, command, findings))
     return count
 
 
