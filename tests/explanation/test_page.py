@@ -60,6 +60,7 @@ class Opened:
         np.testing.assert_allclose(
             drawn["response"][1:], [curves.response, curves.response_low, curves.response_high], **CLOSE
         )
+        np.testing.assert_allclose(drawn["response_axis"], wanted.response_axis, **CLOSE)
         weight = np.full(wanted.hops + 1, 1 / (wanted.hops + 1)) if wanted.weight is None else wanted.weight
         hops = np.array(drawn["weights"][3])
         np.testing.assert_allclose(drawn["weights"][0], curves.frequency[hops], **CLOSE)

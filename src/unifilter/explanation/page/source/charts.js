@@ -40,15 +40,42 @@ export function weightsChart(element, data) {
   });
 }
 
-/** The filter's response: median over the channels, and a band between the quartiles. */
-export function responseChart(element, data) {
+/**
+ * The filter's response: median over the channels, and a band between the quartiles. The axis fits what lies between the
+ * two eigenvalues of `span`; what is outside is shaded.
+ */
+export function responseChart(element, data, span) {
   return chart(element, data, {
     x: { label: "Laplacian eigenvalue λ", range: [0, 2], legend: "λ", digits: 3 },
-    y: { label: "gain of the filter" },
+    y: { label: "gain of the filter", range: (u) => responseAxis(u.data, span) },
     series: [line("median", "blue"), edge("lower quartile", "blue"), edge("upper quartile", "blue")],
     bands: [band([3, 2], "blue")],
-    hooks: { draw: [drawZero] },
+    hooks: { drawClear: [(u) => shadeOutside(u, span)], draw: [drawZero] },
   });
+}
+
+/** The gains that are shown: 0 and all rows of the data between two eigenvalues; the same as response_axis of the library. */
+export function responseAxis([lam, ...rows], span) {
+  let low = 0, high = 0;
+  lam.forEach((eigenvalue, l) => {
+    if (eigenvalue < span[0] || eigenvalue > span[1]) return;
+    for (const row of rows) {
+      if (row[l] < low) low = row[l];
+      if (row[l] > high) high = row[l];
+    }
+  });
+  const margin = 0.06 * (high - low) || 1;
+  return [low - margin, high + margin];
+}
+
+export function shadeOutside(u, span) {
+  const { ctx, bbox } = u;
+  const [first, last] = span.map((eigenvalue) => u.valToPos(eigenvalue, "x", true));
+  ctx.save();
+  ctx.fillStyle = colour("shade");
+  ctx.fillRect(bbox.left, bbox.top, first - bbox.left, bbox.height);
+  ctx.fillRect(last, bbox.top, bbox.left + bbox.width - last, bbox.height);
+  ctx.restore();
 }
 
 /** Share of energy at or below each eigenvalue, with its bounds: features, and labels where there are any. */

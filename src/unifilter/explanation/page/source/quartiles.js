@@ -1,44 +1,62 @@
-// Quartiles without sorting: a few passes over the numbers instead of n log n.
+// Weighted quartiles without sorting: a few passes over the numbers instead of n log n.
 
-/** The three quartiles of the first `count` numbers, interpolated linearly; the buffer is reordered. */
-export function quartiles(buffer, count) {
-  const middle = quantile(buffer, 0, count - 1, count, 0.5);
-  // Each selection leaves the smaller numbers on its left, so the other quartiles look at their half only.
-  const half = Math.floor(0.5 * (count - 1));
-  return [quantile(buffer, 0, half, count, 0.25), middle, quantile(buffer, half, count - 1, count, 0.75)];
+// Two equal weights make a half, whatever the order they are summed in.
+const ROUNDING = 1e-9;
+
+/**
+ * The three quartiles of the first `count` values, each of which counts as much as its weight says: the smallest value
+ * with at least that share of the weight at or below it, as in weighted_quartiles of the library. Both buffers are
+ * reordered.
+ */
+export function quartiles(values, weights, count) {
+  let total = 0;
+  for (let i = 0; i < count; i++) total += weights[i];
+  const [half, before] = select(values, weights, 0, count - 1, 0, (0.5 - ROUNDING) * total);
+  // This left the smaller values on the left, so the other quartiles look at their half only. The upper one comes first:
+  // among equal values either may bring another weight to the place of the median, which matters to the upper one alone.
+  const middle = values[half];
+  const [above] = select(values, weights, half, count - 1, before, (0.75 - ROUNDING) * total);
+  const high = values[above];
+  const [below] = select(values, weights, 0, half, 0, (0.25 - ROUNDING) * total);
+  return [values[below], middle, high];
 }
 
-function quantile(buffer, left, right, count, share) {
-  const place = share * (count - 1);
-  const below = Math.floor(place);
-  // A quartile may need the number just behind its half.
-  select(buffer, left, Math.max(right, below), below);
-  const value = buffer[below];
-  if (place === below) return value;
-  let next = Infinity;
-  for (let i = below + 1; i < count; i++) if (buffer[i] < next) next = buffer[i];
-  return value + (next - value) * (place - below);
-}
-
-/** Puts the k-th smallest of buffer[left..right] at k, nothing larger before it and nothing smaller behind it. */
-function select(buffer, left, right, k) {
+/**
+ * The place of the value whose weight reaches `target`, and the weight before it; no larger value is before that place, no
+ * smaller one behind it. `before` is the weight of all that is left of `left`.
+ */
+function select(values, weights, left, right, before, target) {
   while (right > left) {
-    const pivot = median3(buffer[left], buffer[(left + right) >> 1], buffer[right]);
+    const pivot = median3(values[left], values[(left + right) >> 1], values[right]);
     let i = left;
     let j = right;
+    let lower = 0;
     while (i <= j) {
-      while (buffer[i] < pivot) i++;
-      while (buffer[j] > pivot) j--;
+      while (values[i] < pivot) lower += weights[i++];
+      while (values[j] > pivot) j--;
       if (i <= j) {
-        const kept = buffer[i];
-        buffer[i++] = buffer[j];
-        buffer[j--] = kept;
+        swap(values, i, j);
+        swap(weights, i, j);
+        lower += weights[i++];
+        j--;
       }
     }
-    if (k <= j) right = j;
-    else if (k >= i) left = i;
-    else return;
+    // One value, equal to the pivot, may be between them; its weight is in `lower`.
+    const between = i - j === 2 ? weights[j + 1] : 0;
+    if (j >= left && before + lower - between >= target) right = j;
+    else if (i - j === 2 && (i > right || before + lower >= target)) return [j + 1, before + lower - between];
+    else {
+      before += lower;
+      left = i;
+    }
   }
+  return [left, before];
+}
+
+function swap(buffer, i, j) {
+  const kept = buffer[i];
+  buffer[i] = buffer[j];
+  buffer[j] = kept;
 }
 
 function median3(a, b, c) {
