@@ -92,18 +92,23 @@ export function energyChart(element, data) {
   });
 }
 
-function chart(element, data, { x, y, series, bands = [], hooks = {}, scales = {} }) {
+/** A chart as wide as its element, with named axes; `right` is a second vertical axis, of the scale "right". */
+export function chart(element, data, { x, y, right, series, bands = [], hooks = {}, scales = {} }) {
   const made = new uPlot(
     {
       width: widthOf(element),
       height: HEIGHT,
-      scales: { x: { time: false, range: x.range }, y: y.range ? { range: y.range } : {}, ...scales },
-      axes: [axis(x.label, { size: 34, incrs: x.incrs }), axis(y.label, { size: 58 })],
+      scales: { x: { time: false, range: x.range }, y: y.range ? { range: y.range } : {}, ...(right ? { right: { range: right.range } } : {}), ...scales },
+      axes: [
+        axis(x.label, { size: 34, incrs: x.incrs }),
+        axis(y.label, { size: 58 }),
+        ...(right ? [axis(right.label, { size: 50, side: 1, scale: "right", grid: { show: false } })] : []),
+      ],
       series: [{ label: x.legend, value: number(x.digits) }, ...series],
       bands,
       hooks,
       cursor: { drag: { x: false, y: false }, points: { size: 8 } },
-      legend: { live: true },
+      legend: { live: true, markers: { dash: (u, i) => (u.series[i].dash?.length ? "dashed" : "solid") } },
     },
     data,
     element,
@@ -124,7 +129,7 @@ function axis(label, options) {
   return { label, font: FONT, labelFont: FONT, labelSize: 22, stroke: () => colour("muted"), grid: quiet, ticks: quiet, ...options };
 }
 
-function line(label, name, options = {}) {
+export function line(label, name, options = {}) {
   return { label, stroke: () => colour(name), width: 2, value: number(4), points: { show: false }, ...options };
 }
 
@@ -136,7 +141,7 @@ function band(series, name) {
   return { series, fill: () => `color-mix(in srgb, ${colour(name)} 20%, transparent)` };
 }
 
-function drawZero(u) {
+export function drawZero(u) {
   const { ctx } = u;
   const y = u.valToPos(0, "y", true);
   if (y < u.bbox.top || y > u.bbox.top + u.bbox.height) return;

@@ -8,7 +8,7 @@ import { makeCurves } from "./curves.js";
 import { readTridiagonal } from "./data.js";
 import { card, element, slider, table, tile } from "./layout.js";
 import { savePicture } from "./picture.js";
-import { wireTheme } from "./theme.js";
+import { isDark, onTheme, toggleTheme } from "./theme.js";
 
 const HOMOPHILY = {
   edge: "Share of edges that join one class",
@@ -26,6 +26,7 @@ export function start(root, explanation) {
 
 class Page {
   constructor(root, explanation) {
+    this.root = root;
     this.explanation = explanation;
     this.curvesAt = makeCurves(readTridiagonal(explanation));
     this.tau = explanation.tau;
@@ -63,7 +64,13 @@ class Page {
     }
     reset.addEventListener("click", () => this.set(explanation.tau, explanation.homophily));
     save.addEventListener("click", () => this.save());
-    wireTheme(theme, () => this.redraw());
+    theme.addEventListener("click", toggleTheme);
+    const tellTheme = () => {
+      theme.textContent = isDark() ? "Light theme" : "Dark theme";
+      this.redraw();
+    };
+    this.forgetTheme = onTheme(tellTheme);
+    tellTheme();
   }
 
   buildCharts(grid) {
@@ -177,6 +184,14 @@ class Page {
       angles: this.angles.angles,
       response_axis: [this.charts.response.scales.y.min, this.charts.response.scales.y.max],
     };
+  }
+
+  /** Takes the page away again, for another one in its place. */
+  close() {
+    this.forgetTheme();
+    cancelAnimationFrame(this.frame);
+    for (const chart of Object.values(this.charts)) chart.destroy();
+    this.root.replaceChildren();
   }
 
   redraw() {
