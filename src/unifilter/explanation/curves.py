@@ -76,7 +76,8 @@ def possible_energy(polynomials: Tensor) -> Tensor:
     :math:`\lambda`, and the Gauss quadrature has exactly this at its points.
 
     Args:
-        polynomials: ``[hops + 1, ..., channels]``, see :meth:`unifilter.tridiagonal.Tridiagonal.orthonormal_polynomials`.
+        polynomials: ``[hops + 1, ..., channels]``, from
+            :meth:`unifilter.tridiagonal.Tridiagonal.orthonormal_polynomials`.
     """
     return 1 / (polynomials**2).sum(dim=0)
 
@@ -84,8 +85,8 @@ def possible_energy(polynomials: Tensor) -> Tensor:
 def weighted_quartiles(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Quartiles of each row, ``[3, rows]``: the smallest value with at least this share of the weight at or below it.
 
-    Without interpolation the order of values that are equal but for rounding does not matter: at tau 1 all channels have
-    the same response, and different weights.
+    Without interpolation the order of values that are equal but for rounding does not matter: at tau 1 all channels
+    have the same response, and different weights.
     """
     order = np.argsort(values, axis=1)
     ascending, weight = (np.take_along_axis(one, order, axis=1) for one in (values, weights))

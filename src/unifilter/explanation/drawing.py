@@ -76,7 +76,8 @@ def _draw_response(axes: Any, explanation: SpectralExplanation) -> None:
         ylim=explanation.response_axis,
         title=f"Filter response{trained}",
     )
-    axes.legend(frameon=False)
+    # Lines may pass behind it, wherever it is.
+    axes.legend(edgecolor="none", framealpha=0.85)
 
 
 def _draw_energy(axes: Any, explanation: SpectralExplanation) -> None:

@@ -41,7 +41,7 @@ class EnergyShare:
 
     @property
     def span(self) -> tuple[float, float]:
-        """Two eigenvalues of the grid with at least 98 % of the energy between them: 1 % or less is outside at each end."""
+        """Two eigenvalues of the grid that hold 98 % of the energy between them: 1 % or less is outside at each end."""
         first = int(np.argmax(self.share > _TAIL))
         last = int(np.argmax(self.share >= 1 - _TAIL))
         return float(GRID[first]), float(GRID[last])

@@ -34,7 +34,7 @@ def bind(port: int) -> socket.socket:
         if error.errno == errno.EADDRINUSE:
             raise ValueError(f"port {port} is in use: pass another --port, or none for a free one") from error
         if error.errno == errno.EACCES:
-            raise ValueError(f"port {port} may not be used: pass a --port above 1023, or none for a free one") from error
+            raise ValueError(f"port {port} is not yours to use: pass one above 1023, or none for a free one") from error
         raise
     return listening
 

@@ -74,7 +74,7 @@ class Session:
         opened = self.opened
         dataset = opened.dataset
         if not (dataset.labels >= 0).any():
-            raise ValueError(f"{dataset.name} has no labels, so there is nothing to learn: open a data set that has some")
+            raise ValueError(f"{dataset.name} has no labels, so there is nothing to learn: open one that has some")
         if not names:
             raise ValueError("no method was chosen: tick at least one")
         methods = [self._build(find_method(name), epochs) for name in dict.fromkeys(names)]

@@ -66,7 +66,7 @@ def finite(value: float) -> float | None:
 
 
 def _response(fitted: Fitted, workspace: Workspace) -> np.ndarray | None:
-    """Channels count by the energy they can have, where they are the channels of the features; else they count alike."""
+    """Channels of the features count by the energy they can have; others count alike."""
     learner, settings = fitted.learner, fitted.method.settings()
     if learner.response is None:
         return None
@@ -81,6 +81,12 @@ def _response(fitted: Fitted, workspace: Workspace) -> np.ndarray | None:
     return np.asarray(weighted_quartiles(values.numpy(), weights.numpy())[1])
 
 
+def _weights(fitted: Fitted) -> torch.Tensor:
+    """Of one split: ``[hops + 1]``, or ``[1, hops + 1, channels]`` where every channel has its own."""
+    weights: torch.Tensor = fitted.learner.model.weights  # type: ignore[assignment]
+    return weights.detach() if weights.ndim == 1 else weights.detach()[None]
+
+
 def _explanation(fitted: Fitted, workspace: Workspace) -> SpectralExplanation | None:
     method, facts = fitted.method, fitted.learner.facts
     if not isinstance(method, UniFilterMethod):
@@ -93,7 +99,7 @@ def _explanation(fitted: Fitted, workspace: Workspace) -> SpectralExplanation | 
         labels=dataset.labels,
         tau=tau,
         homophily=homophily,
-        weights=fitted.learner.model.weights.detach(),
+        weights=_weights(fitted),
         name=f"{dataset.name}, {method.name}",
         class_names=dataset.class_names,
     )

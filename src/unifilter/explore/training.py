@@ -122,7 +122,10 @@ class Training:
                 fitted = fit(method, problem, on_epoch=self._watch(curve))
             self._on_trained(keep(number, fitted, self.workspace, self.split))
             if self._stop.is_set():
-                return "stopped", f"stopped {method.name} after epoch {fitted.history.epochs}; its best weights are kept"
+                return (
+                    "stopped",
+                    f"stopped {method.name} after epoch {fitted.history.epochs}; its best weights are kept",
+                )
         return "done", f"trained {', '.join(method.name for method in self.methods)}"
 
     def _watch(self, curve: Curve) -> Callable[[History], bool]:

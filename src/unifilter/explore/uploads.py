@@ -21,6 +21,7 @@ class TooLargeError(ValueError):
 
 
 def megabytes(size: int) -> str:
+    """As people write a size."""
     return f"{size / 1e6:,.1f} MB"
 
 
@@ -35,6 +36,7 @@ async def limited(stream: AsyncIterator[bytes], limit: int, name: str) -> AsyncI
 
 
 def too_large(name: str, size: int | None, limit: int) -> str:
+    """What to say of an upload of so many bytes, where that is known."""
     measured = "is" if size is None else f"has {megabytes(size)},"
     return (
         f"{name} {measured} more than the {megabytes(limit)} that are allowed: start `unifilter explore` with a larger "
@@ -46,7 +48,9 @@ async def receive(stream: AsyncIterator[bytes], name: str, limit: int, folder: P
     """Writes an upload to a folder, under its own name without anything that is not a plain part of a name."""
     plain = re.sub(r"[^\w.\- ]", "_", Path(name.replace("\\", "/")).name)[-100:]
     if not plain.endswith(".npz") or plain == ".npz":
-        raise ValueError(f"{name!r} is not an .npz file: upload one, or start `unifilter explore` with the path of others")
+        raise ValueError(
+            f"{name!r} is not an .npz file: upload one, or start `unifilter explore` with the path of others"
+        )
     path = folder / plain
     with path.open("xb") as file:
         async for part in limited(stream, limit, plain):

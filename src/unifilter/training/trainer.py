@@ -117,8 +117,8 @@ def train(
         label: What the progress bar is called.
         verbose: Whether to show progress.
         checkpoint: Where the state is saved from time to time and on Ctrl-C, and taken up from if it is there.
-        on_epoch: Called with the history after every epoch. Where it returns ``True``, training stops there and the best
-            weights are kept; whatever it raises ends the training.
+        on_epoch: Called with the history after every epoch. Where it returns ``True``, training stops there and the
+            best weights are kept; whatever it raises ends the training.
     """
     _check_nodes(train_nodes=train_nodes, val_nodes=val_nodes, labels=labels)
     optimizer_class = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW}[how.optimizer]

@@ -17,8 +17,10 @@ export class ComparePanel {
     const head = element("thead", {}, element("tr", {}, ...HEADER.map((name) => element("th", { scope: "col" }, name))));
     this.table = element("div", { class: "scrolled", hidden: "", tabindex: 0, role: "region", "aria-label": "Trained methods" },
       element("table", { id: "trained" }, head, this.rows));
+    this.dataAlone = element("button", { type: "button", id: "explain-data", hidden: "" }, "Explain the data alone");
+    this.dataAlone.addEventListener("click", () => this.onExplain(0));
     this.card = element("section", { class: "card wide", id: "compare", "aria-labelledby": "compare-title" },
-      element("h2", { id: "compare-title" }, "Compare"), this.empty, this.place, this.caption, this.table);
+      element("h2", { id: "compare-title" }, "Compare"), this.empty, this.place, this.caption, this.table, this.dataAlone);
   }
 
   show({ dataset, trained }, lam) {
@@ -29,7 +31,7 @@ export class ComparePanel {
     this.lam = lam;
     const none = trained.length === 0;
     this.empty.hidden = !none;
-    this.table.hidden = none;
+    this.table.hidden = this.dataAlone.hidden = none;
     this.rows.replaceChildren(...trained.map((one) => this.row(one)));
     this.draw();
   }
@@ -66,7 +68,7 @@ export class ComparePanel {
 
   explainer(one) {
     if (!one.explained) return "";
-    const button = element("button", { type: "button", "aria-label": `Explain ${one.number}. ${one.method}` }, "Explain");
+    const button = element("button", { type: "button", "aria-label": `Explain ${one.number}. ${one.method}` }, "Explain below");
     button.addEventListener("click", () => this.onExplain(one.number));
     return button;
   }

@@ -14,7 +14,7 @@ class Explorer {
     this.pagePlace = pagePlace;
     this.data = new DataPanel((state) => this.opened(state));
     this.train = new TrainPanel((state) => this.show(state));
-    this.compare = new ComparePanel((number) => this.explain(number));
+    this.compare = new ComparePanel((number) => this.explainBelow(number));
     const panels = [this.data, this.train, this.compare];
     place.append(element("div", { class: "panels" }, ...panels.map((panel) => panel.card)));
     onTheme(() => panels.forEach((panel) => panel.redraw()));
@@ -31,6 +31,15 @@ class Explorer {
     this.data.show(state);
     this.train.show(state);
     this.compare.show(state, this.page.explanation.lam);
+  }
+
+  async explainBelow(number) {
+    try {
+      await this.explain(number);
+      this.pagePlace.scrollIntoView();
+    } catch (error) {
+      this.train.notice.fail(error.message);
+    }
   }
 
   /** Shows the explanation of the data (0), or of what was trained as this number. */

@@ -8,12 +8,12 @@ const DASHES = [[], [8, 4], [2, 3], [10, 3, 2, 3], [16, 6]];
 const EPOCHS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000];
 
 /** Loss on the left axis, score on the right. Rows: epoch, loss, score. */
-export function liveChart(element, data, metric) {
+export function liveChart(element, data, method, metric) {
   return chart(element, data, {
     x: { label: "epoch", range: (u, low, high) => [1, Math.max(10, high ?? 10)], incrs: EPOCHS, legend: "epoch", digits: 0 },
     y: { label: "training loss (cross-entropy)", range: (u, low, high) => [0, 1.05 * (high || 1)] },
     right: { label: `validation ${metric} (share)`, range: [0, 1] },
-    series: [line("training loss", "blue"), line(`validation ${metric}`, "orange", { scale: "right", dash: [8, 4] })],
+    series: [line(`${method}: training loss`, "blue"), line(`validation ${metric}`, "orange", { scale: "right", dash: [8, 4] })],
   });
 }
 

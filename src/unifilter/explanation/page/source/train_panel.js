@@ -99,7 +99,7 @@ export class TrainPanel {
       this.shown = run;
       this.place.hidden = false;
       this.curve?.destroy();
-      this.curve = liveChart(this.place, data, news.metric.replace("_", " "));
+      this.curve = liveChart(this.place, data, news.method, news.metric.replace("_", " "));
     } else this.curve.setData(data);
     this.notice.say(this.described(news, run));
     this.drawn = { method: news.method, data };
