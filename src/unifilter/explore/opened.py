@@ -76,4 +76,6 @@ def open_dataset(dataset: NodeDataset, published: bool) -> Opened:
     )
     if not labelled:
         explanation = replace(explanation, homophily_from="a half, for there are no labels")
+    # Numbers are computed when they are asked for; what cannot be explained must be known before it is open.
+    explanation.to_dict()
     return Opened(dataset, published, workspace, explanation)

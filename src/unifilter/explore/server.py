@@ -10,12 +10,12 @@ from collections.abc import Callable
 from types import FrameType
 
 try:
+    import starlette  # noqa: F401
     import uvicorn
-
-    from unifilter.explore.app import make_app
 except ImportError:
     raise ImportError("exploring needs starlette and uvicorn: pip install 'unifilter[explore]'") from None
 
+from unifilter.explore.app import make_app
 from unifilter.explore.guard import HOSTS
 from unifilter.explore.session import Session
 

@@ -77,6 +77,9 @@ class Session:
             raise ValueError(f"{dataset.name} has no labels, so there is nothing to learn: open one that has some")
         if not names:
             raise ValueError("no method was chosen: tick at least one")
+        for name in names:
+            if not isinstance(name, str):
+                raise ValueError(f"the name of a method must be text, not {name!r}: choose one of {', '.join(METHODS)}")
         methods = [self._build(find_method(name), epochs) for name in dict.fromkeys(names)]
         chosen = dataset.split(split)
         if not self._busy.acquire(blocking=False):
