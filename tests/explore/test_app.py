@@ -85,12 +85,14 @@ def test_every_epoch_is_sent_once_and_again_to_who_comes_later(client: TestClien
     assert len(trained[0]["response"]) == 61
 
 
+@pytest.mark.usefixtures("patient")
 def test_watching_ends_when_the_server_does(client: TestClient, opened: Session) -> None:
     client.post("/train", json={"methods": ["unifilter"], "split": "60", "epochs": 10**6})
     opened.closing.set()
     assert all(name == "epochs" for name, _ in events(client.get("/events").text))
 
 
+@pytest.mark.usefixtures("patient")
 def test_a_second_training_gets_a_clear_answer_and_the_first_can_be_stopped(
     client: TestClient, opened: Session
 ) -> None:

@@ -16,7 +16,7 @@ from unifilter.methods import fit
 
 
 @pytest.fixture
-def long_training() -> Iterator[Session]:
+def long_training(patient: None) -> Iterator[Session]:
     """More epochs than any test waits for."""
     opened = session()
     opened.train(["unifilter"], "60", 10**6)

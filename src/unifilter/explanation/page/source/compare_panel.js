@@ -2,9 +2,10 @@
 
 import { compareChart, styleOf } from "./explore_charts.js";
 import { element } from "./layout.js";
+import { named } from "./metrics.js";
 
 const SVG = "http://www.w3.org/2000/svg";
-const HEADER = ["filter", "method", "test", "validation", "epochs", "seconds", "ended by", ""];
+const HEADER = (metric) => ["filter", "method", `test ${metric}`, `validation ${metric}`, "epochs", "seconds", "ended by", ""];
 
 export class ComparePanel {
   constructor(onExplain) {
@@ -14,9 +15,9 @@ export class ComparePanel {
     this.place = element("div", { class: "body", id: "responses", hidden: "" });
     this.caption = element("p", { class: "caption", hidden: "" });
     this.rows = element("tbody");
-    const head = element("thead", {}, element("tr", {}, ...HEADER.map((name) => element("th", { scope: "col" }, name))));
+    this.head = element("thead");
     this.table = element("div", { class: "scrolled", hidden: "", tabindex: 0, role: "region", "aria-label": "Trained methods" },
-      element("table", { id: "trained" }, head, this.rows));
+      element("table", { id: "trained" }, this.head, this.rows));
     this.dataAlone = element("button", { type: "button", id: "explain-data", hidden: "" }, "Explain the data alone");
     this.dataAlone.addEventListener("click", () => this.onExplain(0));
     this.card = element("section", { class: "card wide", id: "compare", "aria-labelledby": "compare-title" },
@@ -32,6 +33,7 @@ export class ComparePanel {
     const none = trained.length === 0;
     this.empty.hidden = !none;
     this.table.hidden = this.dataAlone.hidden = none;
+    this.head.replaceChildren(element("tr", {}, ...HEADER(named(dataset.metric)).map((name) => element("th", { scope: "col" }, name))));
     this.rows.replaceChildren(...trained.map((one) => this.row(one)));
     this.draw();
   }
@@ -40,7 +42,7 @@ export class ComparePanel {
     const percent = (value) => (value === null ? "–" : `${(100 * value).toFixed(1)} %`);
     const cells = [this.switch(one), `${one.number}. ${one.method}`, percent(one.test), percent(one.val), one.epochs, one.seconds.toFixed(1), one.ended, this.explainer(one)];
     const made = element("tr", {}, ...cells.map((cell, i) => element(i === 1 ? "th" : "td", i === 1 ? { scope: "row" } : {}, cell)));
-    made.title = `${one.metric.replace("_", " ")} on the split ${one.split}`;
+    made.title = `${named(one.metric)} on the split ${one.split}`;
     return made;
   }
 

@@ -27,12 +27,14 @@ export class DataPanel {
   }
 
   async change(name, request) {
+    this.notice.clear();
     this.notice.say(`Opening ${name} …`);
     this.open.disabled = this.file.disabled = true;
     try {
       await this.onOpened(await request());
       this.notice.say(`Opened ${name}.`);
     } catch (error) {
+      this.notice.say("");
       this.notice.fail(error.message);
     } finally {
       this.open.disabled = this.file.disabled = false;

@@ -1,4 +1,4 @@
-// A line that says what is going on, or what went wrong; both are read aloud.
+// A line that says what is going on, and one that says what went wrong; both are read aloud.
 
 import { element } from "./layout.js";
 
@@ -11,13 +11,16 @@ export class Notice {
 
   say(text) {
     this.status.textContent = text;
-    this.alert.hidden = true;
-    this.alert.textContent = "";
   }
 
+  /** Stays, whatever else goes on, until something new is tried. */
   fail(text) {
-    this.say("");
     this.alert.textContent = text;
     this.alert.hidden = false;
+  }
+
+  clear() {
+    this.alert.textContent = "";
+    this.alert.hidden = true;
   }
 }

@@ -2,6 +2,7 @@
 
 import { liveChart } from "./explore_charts.js";
 import { element } from "./layout.js";
+import { named } from "./metrics.js";
 import { Notice } from "./notice.js";
 import { ask, follow, tell } from "./server.js";
 
@@ -53,6 +54,7 @@ export class TrainPanel {
     this.curve?.destroy();
     this.curve = null;
     this.place.hidden = true;
+    this.notice.clear();
     this.notice.say(dataset.labelled ? "" : "Without labels there is nothing to learn.");
     this.begin.disabled = !dataset.labelled;
   }
@@ -62,10 +64,13 @@ export class TrainPanel {
   }
 
   async start() {
+    this.notice.clear();
     try {
       const words = { methods: this.ticked(), split: this.split.value, epochs: Number(this.epochs.value) };
       if (!Number.isInteger(words.epochs)) throw new Error(`the number of epochs must be a whole number, not ${this.epochs.value}`);
       this.onChange(await tell("/train", words));
+      // A short one may have ended already.
+      if (!this.following) this.follow();
     } catch (error) {
       this.notice.fail(error.message);
     }
@@ -99,7 +104,7 @@ export class TrainPanel {
       this.shown = run;
       this.place.hidden = false;
       this.curve?.destroy();
-      this.curve = liveChart(this.place, data, news.method, news.metric.replace("_", " "));
+      this.curve = liveChart(this.place, data, news.method, named(news.metric));
     } else this.curve.setData(data);
     this.notice.say(this.described(news, run));
     this.drawn = { method: news.method, data };
@@ -108,15 +113,17 @@ export class TrainPanel {
   described({ method, metric, epochs }, { loss, score }) {
     if (!loss.length) return `${method}: preparing …`;
     const shown = (value) => (value === null ? "not a number" : value.toFixed(3));
-    return `${method}: epoch ${loss.length} of at most ${epochs}, training loss ${shown(loss.at(-1))}, validation ${metric.replace("_", " ")} ${shown(score.at(-1))}`;
+    return `${method}: epoch ${loss.length} of at most ${epochs}, training loss ${shown(loss.at(-1))}, validation ${named(metric)} ${shown(score.at(-1))}`;
   }
 
   async finish({ state, message }) {
     this.following = false;
     this.begin.disabled = false;
     this.stop.disabled = true;
-    if (state === "failed") this.notice.fail(message);
-    else this.notice.say(`${message[0].toUpperCase()}${message.slice(1)}.`);
+    if (state === "failed") {
+      this.notice.say("");
+      this.notice.fail(message);
+    } else this.notice.say(`${message[0].toUpperCase()}${message.slice(1)}.`);
     try {
       this.onChange(await ask("/state"));
     } catch (error) {
