@@ -151,7 +151,7 @@ BROKEN: dict[str, tuple[Callable[[Path], bytes], str]] = {
     "pickled": (lambda folder: pickled(folder / "marker"), "mine.npz holds Python objects, which could run code"),
     "too large": (lambda _: bytes(LIMIT + 100_000), "mine.npz has 1.1 MB, more than the 1.0 MB that are allowed"),
     "wrong keys": (lambda _: npz(edges=None, adjacency=np.eye(3)), "mine.npz has no array 'edges', it has adjacency"),
-    "no signal": (lambda _: npz(node_features=np.zeros((30, 2))), "all feature columns are zero"),
+    "no signal": (lambda _: npz(node_features=np.zeros((30, 2))), "mine.npz cannot be explained: all feature columns"),
 }
 
 

@@ -76,7 +76,7 @@ def test_a_file_that_cannot_be_read_changes_nothing(tmp_path: Path) -> None:
         opened.open_upload(tmp_path / "mine.npz")
     zeros = npz(node_features=np.zeros((30, 2)))
     (tmp_path / "mine.npz").write_bytes(zeros)
-    with pytest.raises(ValueError, match="all feature columns are zero, so there is no signal to explain"):
+    with pytest.raises(ValueError, match="mine.npz cannot be explained: all feature columns are zero"):
         opened.open_upload(tmp_path / "mine.npz")
     assert opened.to_dict() == before
 

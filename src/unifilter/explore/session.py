@@ -67,7 +67,11 @@ class Session:
         """The same with a file. One that cannot be read or explained changes nothing."""
         with self._one_thing(f"{path.name} is being opened"):
             dataset = replace(read_upload(path, self.upload_limit), source="an upload")
-            self._replace(open_dataset(dataset, published=False))
+            try:
+                opened = open_dataset(dataset, published=False)
+            except ValueError as error:
+                raise ValueError(f"{path.name} cannot be explained: {error}") from error
+            self._replace(opened)
 
     def train(self, names: Sequence[str], split: str, epochs: int) -> None:
         """Starts a training; whatever is wrong with the request is said before."""

@@ -12,7 +12,7 @@ export function liveChart(element, data, method, metric) {
   return chart(element, data, {
     x: { label: "epoch", range: (u, low, high) => [1, Math.max(10, high ?? 10)], incrs: EPOCHS, legend: "epoch", digits: 0 },
     y: { label: "training loss (cross-entropy)", range: (u, low, high) => [0, 1.05 * (high || 1)] },
-    right: { label: `validation ${metric} (share)`, range: [0, 1] },
+    right: { label: `validation ${metric} (share)`, range: [0, 1.02] },
     series: [line(`${method}: training loss`, "blue"), line(`validation ${metric}`, "orange", { scale: "right", dash: [8, 4] })],
   });
 }

@@ -96,8 +96,7 @@ export class TrainPanel {
 
   grow(news) {
     const run = (this.runs[news.number] ??= { loss: [], score: [] });
-    run.loss.splice(news.from, Infinity, ...news.loss);
-    run.score.splice(news.from, Infinity, ...news.score);
+    for (const name of ["loss", "score"]) run[name] = run[name].slice(0, news.from).concat(news[name]);
     if (news.number < this.runs.length - 1) return;
     const data = [run.loss.map((_, i) => i + 1), run.loss, run.score];
     if (this.shown !== run) {
