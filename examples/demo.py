@@ -11,6 +11,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import torch
 from matplotlib.axes import Axes
 from matplotlib.ticker import PercentFormatter
@@ -124,19 +125,19 @@ def train_all(dataset: NodeDataset, epochs: int) -> dict[str, Learned]:
             fitted.learner.model.weights.detach(),
             frequencies[:, fact.dimension > 0].mean(dim=1),
             fitted.scores(torch.as_tensor(split.test), dataset.labels)["accuracy"],
-            explain_uni(dataset, fact, fitted) if basis == "uni" else None,
+            explain_uni(dataset, split.train, fact, fitted) if basis == "uni" else None,
         )
     return learned
 
 
-def explain_uni(dataset: NodeDataset, fact: Factorization, fitted: Fitted) -> SpectralExplanation:
-    facts = fitted.learner.facts
+def explain_uni(dataset: NodeDataset, train: np.ndarray, fact: Factorization, fitted: Fitted) -> SpectralExplanation:
+    """The homophily is estimated from the training labels, as it was for the training."""
     return explain(
         fact,
         graph=dataset.graph,
         labels=dataset.labels,
-        tau=facts["tau"],
-        homophily=facts["homophily"],
+        train=train,
+        tau=fitted.learner.facts["tau"],
         weights=fitted.learner.model.weights,
         name=f"{dataset.name}, unifilter",
         class_names=dataset.class_names,

@@ -23,6 +23,7 @@ def trained(name: str, **settings: object) -> Trained:
 def test_the_filter_that_is_compared_is_the_one_that_is_explained(name: str) -> None:
     found = trained(name, hops=5)
     assert found.explanation is not None
+    assert found.explanation.homophily_from == "of the model"
     assert found.response is not None
     # Single against double precision; where a signal has no energy its polynomials are large.
     np.testing.assert_allclose(found.response, found.explanation.curves.response, rtol=1e-3, atol=1e-3)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -93,7 +93,7 @@ def _explanation(fitted: Fitted, workspace: Workspace) -> SpectralExplanation | 
         return None
     settings, dataset = method.settings(), workspace.dataset
     tau, homophily = universal_parameters(settings, facts["tau"], facts["homophily"])
-    return explain(
+    explanation = explain(
         workspace.factorization(method.features, method.hops, method.self_loops),
         graph=workspace.graph(method.self_loops),
         labels=dataset.labels,
@@ -103,3 +103,4 @@ def _explanation(fitted: Fitted, workspace: Workspace) -> SpectralExplanation | 
         name=f"{dataset.name}, {method.name}",
         class_names=dataset.class_names,
     )
+    return replace(explanation, homophily_from="of the model")
