@@ -1,6 +1,6 @@
 // The filter's response at every eigenvalue of the grid: median and quartiles over the channels, weighted by energy.
 
-import { quartiles } from "./quartiles.js";
+import { makeQuartiles } from "./quartiles.js";
 
 /**
  * A function of (tau, homophily, rows of the heterophily basis).
@@ -18,7 +18,7 @@ export function makeResponse(tridiagonal, powers) {
   const smooth = combined(filteredPowers());
   const turned = new Float64Array(points * channels);
   const scratch = new Float64Array(channels);
-  const counting = new Float64Array(channels);
+  const quartiles = makeQuartiles(channels);
   let turnedAt = NaN;
 
   return function respond(tau, homophily, rotated) {
@@ -30,8 +30,7 @@ export function makeResponse(tridiagonal, powers) {
     for (let l = 0; l < points; l++) {
       const from = l * channels;
       for (let c = 0; c < channels; c++) scratch[c] = tau * smooth[from + c] + (1 - tau) * turned[from + c];
-      counting.set(possible.subarray(from, from + channels));
-      const [first, second, third] = quartiles(scratch, counting, channels);
+      const [first, second, third] = quartiles(scratch, possible.subarray(from, from + channels));
       low.push(first);
       response.push(second);
       high.push(third);
