@@ -10,11 +10,11 @@ DOCS_STAMP := $(VENV)/.installed-docs
 .DEFAULT_GOAL := help
 
 help:
-	@echo "make demo   set up, train the four filters on two graphs, draw what they learned"
+	@echo "make demo   set up, train the four filters on two graphs, draw and explain what they learned"
 	@echo "make test   set up, then lint, types, tests and doctests"
 	@echo "make bench  set up, then measure against the published algorithm and PyG's SIGN"
 	@echo "make docs   set up, then build the documentation in docs/_build/html"
-	@echo "make page   rebuild the explanation page's script and style (needs node)"
+	@echo "make page   rebuild the scripts and styles of the explanation pages (needs node)"
 	@echo "make lint   ruff and mypy only"
 	@echo "make clean  remove .venv, caches and built files"
 	@echo "Another interpreter: make PYTHON=python3.12 demo"

@@ -1,4 +1,4 @@
-"""Train the four filters on a homophilous and a heterophilous graph, and draw what they learned.
+"""Train the four filters on a homophilous and a heterophilous graph, draw what they learned, and explain it.
 
 python examples/demo.py --out demo
 """
@@ -6,9 +6,12 @@ python examples/demo.py --out demo
 from __future__ import annotations
 
 import argparse
+import os
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import torch
 from matplotlib.axes import Axes
 from matplotlib.ticker import PercentFormatter
@@ -18,7 +21,8 @@ from unifilter.cli.output import print_table
 from unifilter.datasets import NodeDataset, list_datasets, load_dataset
 from unifilter.datasets.lookup import DatasetNotFoundError
 from unifilter.datasets.synthetic import contextual_sbm
-from unifilter.methods import Problem, Workspace, find_method, fit
+from unifilter.explanation import SpectralExplanation, explain
+from unifilter.methods import Fitted, Problem, Workspace, find_method, fit
 from unifilter.plots import new_figure
 
 # The basis that each method is on, and how it is drawn: Okabe and Ito's colours, which the colour-blind can tell apart.
@@ -33,16 +37,20 @@ METHODS = {
 
 @dataclass
 class Learned:
-    """What one method learned: its weights, and the frequency of the basis vector that each of them is on."""
+    """What one method learned: its weights, and the frequency of the basis vector that each of them is on.
+
+    UniFilter also has an explanation.
+    """
 
     weights: torch.Tensor
     frequencies: torch.Tensor
     test_accuracy: float
+    explanation: SpectralExplanation | None = None
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--out", type=Path, default=Path("demo"), help="folder for the pictures")
+    parser.add_argument("--out", type=Path, default=Path("demo"), help="folder for the pictures and pages")
     parser.add_argument("--epochs", type=int, default=150, help="at most so many for each method and graph")
     arguments = parser.parse_args()
     arguments.out.mkdir(parents=True, exist_ok=True)
@@ -66,6 +74,15 @@ def main() -> None:
         header=("graph", "homophily", *METHODS),
     )
     print(f"\nlearned weights: {filters.resolve()}\nspectrum:        {spectrum.resolve()}")
+    print("\nWhat UniFilter learned, as pages with sliders; they need no server, open them in a browser:")
+    for dataset, learned in zip(graphs, results, strict=True):
+        explanation = learned["unifilter"].explanation
+        if explanation is not None:
+            print(write_page(dataset, explanation, arguments.out).resolve().as_uri())
+    named = [dataset.name for dataset in graphs if dataset.name in {listing.name for listing in list_datasets()}]
+    if named:
+        print("\nThe same with training to watch and filters to compare:")
+        print(f"{os.path.relpath(Path(sys.executable).parent / 'unifilter')} explore {named[-1]}")
 
 
 def homophilous_graph() -> NodeDataset:
@@ -85,6 +102,13 @@ def heterophilous_graph() -> NodeDataset:
     return contextual_sbm(num_nodes=1000, num_classes=4, homophily=0.1, num_features=32)
 
 
+def write_page(dataset: NodeDataset, explanation: SpectralExplanation, folder: Path) -> Path:
+    """The explanation of what was learned, in one file."""
+    path = folder / f"{dataset.name}.html"
+    path.write_text(explanation.to_html(), encoding="utf-8")
+    return path
+
+
 def train_all(dataset: NodeDataset, epochs: int) -> dict[str, Learned]:
     """Every method with its published settings; they share one factorisation."""
     workspace, split = Workspace(dataset), dataset.split("60")
@@ -101,8 +125,23 @@ def train_all(dataset: NodeDataset, epochs: int) -> dict[str, Learned]:
             fitted.learner.model.weights.detach(),
             frequencies[:, fact.dimension > 0].mean(dim=1),
             fitted.scores(torch.as_tensor(split.test), dataset.labels)["accuracy"],
+            explain_uni(dataset, split.train, fact, fitted) if basis == "uni" else None,
         )
     return learned
+
+
+def explain_uni(dataset: NodeDataset, train: np.ndarray, fact: Factorization, fitted: Fitted) -> SpectralExplanation:
+    """The homophily is estimated from the training labels, as it was for the training."""
+    return explain(
+        fact,
+        graph=dataset.graph,
+        labels=dataset.labels,
+        train=train,
+        tau=fitted.learner.facts["tau"],
+        weights=fitted.learner.model.weights,
+        name=f"{dataset.name}, unifilter",
+        class_names=dataset.class_names,
+    )
 
 
 def draw_filters(graphs: list[NodeDataset], results: list[dict[str, Learned]], path: Path) -> None:

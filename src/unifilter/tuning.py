@@ -16,7 +16,7 @@ import numpy as np
 from unifilter._checks import check_count
 from unifilter.datasets import NodeDataset, Split
 from unifilter.methods import Method, Problem, Workspace, fit
-from unifilter.training import DivergedWarning
+from unifilter.training import DivergedWarning, History
 
 try:
     import optuna
@@ -154,11 +154,12 @@ class _Reports:
         self.trial, self.scores, self.first_step = trial, tuple(scores), first_step
         self.best = 0.0
 
-    def __call__(self, epoch: int, score: float) -> None:
+    def __call__(self, history: History) -> None:
+        score = history.val_score[-1]
         if score > self.best:  # which a score that is not a number never is
             self.best = score
-        if (epoch + 1) % _EPOCHS_PER_REPORT == 0:
-            self.trial.report(statistics.fmean([*self.scores, self.best]), self.first_step + epoch)
+        if history.epochs % _EPOCHS_PER_REPORT == 0:
+            self.trial.report(statistics.fmean([*self.scores, self.best]), self.first_step + history.epochs - 1)
             if self.trial.should_prune():
                 raise optuna.TrialPruned
 

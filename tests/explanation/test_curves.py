@@ -5,8 +5,16 @@ import pytest
 import torch
 from torch import Tensor
 
-from unifilter import Factorization, Graph, factorize
-from unifilter.explanation.curves import GRID, Curves, compute_curves, with_signal
+from unifilter import Factorization, Graph, density_of, factorize
+from unifilter.explanation.curves import (
+    GRID,
+    Curves,
+    compute_curves,
+    possible_energy,
+    response_axis,
+    weighted_quartiles,
+    with_signal,
+)
 
 
 def factored(channels: int = 6, hops: int = 5, dtype: torch.dtype = torch.float64) -> Factorization:
@@ -64,11 +72,55 @@ def test_the_response_of_a_power_is_the_power(k: int) -> None:
 def test_the_response_is_the_median_of_what_the_basis_evaluates_to() -> None:
     fact = factored()
     weights = torch.linspace(-1, 1, 6 * 6, dtype=torch.float64).reshape(6, 6)
-    values = fact.evaluate("uni", torch.from_numpy(GRID), tau=0.4, homophily=0.7)
+    lam = torch.from_numpy(GRID)
+    values = fact.evaluate("uni", lam, tau=0.4, homophily=0.7)
     each = torch.einsum("klc,kc->lc", values, weights).numpy()
+    energy = possible_energy(fact.tridiagonal.orthonormal_polynomials(lam)).numpy()
     found = curves_of(fact, 0.4, 0.7, weights)
-    np.testing.assert_allclose(found.response, np.median(each, axis=1), rtol=1e-9)
-    np.testing.assert_allclose(found.response_high, np.quantile(each, 0.75, axis=1), rtol=1e-9)
+    expected = weighted_quartiles(each, energy)
+    np.testing.assert_allclose([found.response_low, found.response, found.response_high], expected, rtol=1e-9)
+
+
+def test_no_signal_has_more_energy_at_an_eigenvalue_than_is_possible() -> None:
+    """The Gauss quadrature attains the bound at its points, and the true spectral measure stays below it."""
+    fact = factored(hops=3)
+    density = density_of(fact.tridiagonal)
+    at_points = torch.stack(
+        [
+            possible_energy(fact.tridiagonal.orthonormal_polynomials(density.lam[:, channel]))[:, channel]
+            for channel in range(6)
+        ],
+        dim=1,
+    )
+    torch.testing.assert_close(at_points, density.energy)
+    # With all its dimensions the quadrature is the true measure.
+    true = density_of(factored(hops=70).tridiagonal)
+    for channel in range(6):
+        bound = possible_energy(fact.tridiagonal.orthonormal_polynomials(true.lam[:, channel]))[:, channel]
+        assert (true.energy[:, channel] <= bound + 1e-9).all()
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 10])
+def test_equal_weights_give_the_quartiles_of_textbooks(count: int) -> None:
+    values = np.random.default_rng(count).standard_normal((2, count))
+    expected = np.quantile(values, (0.25, 0.5, 0.75), axis=1, method="inverted_cdf")
+    np.testing.assert_allclose(weighted_quartiles(values, np.full((2, count), 0.3)), expected)
+
+
+def test_what_has_no_energy_does_not_count() -> None:
+    values, weights = np.array([[3.0, 1e9, 1.0, 2.0, -1e9]]), np.array([[1.0, 1e-13, 1.0, 1.0, 1e-13]])
+    np.testing.assert_array_equal(weighted_quartiles(values, weights)[:, 0], [1.0, 2.0, 3.0])
+    # A weight of two is the value twice.
+    np.testing.assert_array_equal(weighted_quartiles(np.array([[5.0, 1.0]]), np.array([[2.0, 1.0]]))[:, 0], [1, 5, 5])
+
+
+def test_the_axis_fits_the_eigenvalues_with_energy_and_zero() -> None:
+    grows = np.where(GRID > 1.5, 1e6, 2.0)
+    curves = Curves(GRID, GRID, GRID, grows, grows - 1, grows + 1)
+    assert response_axis(curves, (0.0, 1.5)) == pytest.approx((-0.18, 3.18))
+    assert response_axis(curves, (0.0, 2.0))[1] > 1e6
+    nothing = np.zeros_like(GRID)
+    assert response_axis(Curves(GRID, GRID, GRID, nothing, nothing, nothing), (0.0, 2.0)) == (-1.0, 1.0)
 
 
 def test_channels_without_a_signal_do_not_count() -> None:

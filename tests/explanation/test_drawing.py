@@ -17,6 +17,7 @@ def test_bars_stand_at_the_frequencies_as_in_the_paper() -> None:
     np.testing.assert_allclose([bar.get_height() for bar in bars], found.weight)
     np.testing.assert_array_equal(spectrum.lines[0].get_ydata(), found.curves.frequency)
     np.testing.assert_array_equal(response.lines[-1].get_ydata(), found.curves.response)
+    assert response.get_ylim() == found.response_axis
     assert [line.get_label() for line in energy.lines] == ["features", "labels"]
     for axes in (weights, spectrum, response, energy):
         assert axes.get_xlabel()

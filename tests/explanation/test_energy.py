@@ -68,3 +68,15 @@ def test_all_energy_is_at_or_below_two(hops: int) -> None:
     found = quadrature(graph, x, hops)
     assert found.share[-1] == pytest.approx(1)
     assert found.low[-1] == found.high[-1] == 1
+
+
+def test_the_span_holds_all_but_a_hundredth_at_each_end() -> None:
+    found = quadrature(*random_case(5, 200, 600, 3), hops=20)
+    first, last = found.span
+    assert 0 < first < 1 < last < 2
+    assert (found.share[first > GRID] <= 0.01).all()
+    assert (found.share[last <= GRID] >= 0.99).all()
+    # Energy at both ends is all within, and energy at one eigenvalue is there.
+    edge = Graph.from_edges(torch.tensor([[0], [1]]))
+    assert quadrature(edge, np.array([[1.0], [0.0]]), hops=1).span == (0.0, 2.0)
+    assert quadrature(edge, np.array([[1.0], [1.0]]), hops=1).span == (0.0, 0.0)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -13,58 +12,14 @@ import numpy as np
 import pytest
 import torch
 from explanation.browser import chromium
+from explanation.opened_page import CLOSE, Opened, overlaps, picture
 from explanation.small_models import fitted, small_graph
 
 from unifilter import Graph, factorize
 from unifilter.explanation import SpectralExplanation, explain
 from unifilter.explanation.curves import GRID
 
-# What the page promises: its numbers are the library's to this.
-CLOSE = {"rtol": 1e-5, "atol": 1e-5}
 THEMES = {"light": "rgb(244, 245, 247)", "dark": "rgb(17, 20, 24)"}
-
-
-@dataclass
-class Opened:
-    """A page, and what it did that it must not do."""
-
-    page: Any
-    explanation: SpectralExplanation
-    requests: list[str] = field(default_factory=list)
-    complaints: list[str] = field(default_factory=list)
-
-    def drawn(self) -> dict[str, Any]:
-        drawn: dict[str, Any] = self.page.evaluate("window.unifilter.drawn()")
-        return drawn
-
-    def slide(self, name: str, value: float) -> None:
-        """As a user does: the event, then the frame it is drawn in."""
-        self.page.evaluate(
-            """([name, value]) => new Promise((done) => {
-                const input = document.getElementById(name);
-                input.value = value;
-                input.dispatchEvent(new Event("input", { bubbles: true }));
-                requestAnimationFrame(() => requestAnimationFrame(done));
-            })""",
-            [name, value],
-        )
-
-    def check_numbers(self) -> None:
-        """What is drawn against what the library computes."""
-        drawn = self.drawn()
-        wanted = self.explanation.at(drawn["tau"], drawn["homophily"])
-        curves = wanted.curves
-        low, high = (np.clip(curves.frequency + sign * curves.frequency_spread, 0, 1) for sign in (-1, 1))
-        np.testing.assert_allclose(drawn["spectrum"][1:], [curves.frequency, low, high], **CLOSE)
-        np.testing.assert_allclose(drawn["angles"], curves.angles, **CLOSE)
-        np.testing.assert_allclose(
-            drawn["response"][1:], [curves.response, curves.response_low, curves.response_high], **CLOSE
-        )
-        weight = np.full(wanted.hops + 1, 1 / (wanted.hops + 1)) if wanted.weight is None else wanted.weight
-        hops = np.array(drawn["weights"][3])
-        np.testing.assert_allclose(drawn["weights"][0], curves.frequency[hops], **CLOSE)
-        np.testing.assert_allclose(drawn["weights"][1], weight[hops], **CLOSE)
-        assert sorted(hops) == list(range(wanted.hops + 1))
 
 
 @pytest.fixture(scope="module")
@@ -78,17 +33,8 @@ def open_page(browser: Any, folder: Path, explanation: SpectralExplanation, **op
     path.write_text(explanation.to_html(), encoding="utf-8")
     page = browser.new_context(**({"viewport": {"width": 1280, "height": 900}} | options)).new_page()
     opened = Opened(page, explanation)
-    page.on("request", lambda request: opened.requests.append(request.url))
-    page.on("console", lambda message: opened.complaints.append(message.text))
-    page.on("pageerror", lambda error: opened.complaints.append(str(error)))
     page.goto(path.as_uri())
     return opened
-
-
-def picture(opened: Opened, name: str) -> None:
-    folder = os.environ.get("UNIFILTER_SCREENSHOTS")
-    if folder:
-        opened.page.screenshot(path=Path(folder) / f"{name}.png", full_page=True)
 
 
 @pytest.fixture
@@ -261,23 +207,7 @@ def test_a_phone_shows_it_all_in_one_column(browser: Any, tmp_path: Path) -> Non
 def test_labels_do_not_overlap(opened: Opened) -> None:
     """Words in the page; those on the canvases are for the eye."""
     words = "h1, h2, button, label, output, .facts, .caption, .readout, .tile, li, .u-legend, canvas"
-    overlaps = opened.page.evaluate(
-        """(words) => {
-            const shown = [...document.querySelectorAll(words)]
-                .filter((one) => one.getClientRects().length)
-                .map((one) => [one, one.getBoundingClientRect()]);
-            const both = (p, q, from, to) => Math.min(p[to], q[to]) - Math.max(p[from], q[from]) > 1;
-            const found = [];
-            for (const [a, p] of shown) for (const [b, q] of shown) {
-                if (a.contains(b) || b.contains(a)) continue;
-                if (both(p, q, "left", "right") && both(p, q, "top", "bottom"))
-                    found.push(`${a.textContent} / ${b.textContent}`);
-            }
-            return found;
-        }""",
-        words,
-    )
-    assert overlaps == []
+    assert overlaps(opened.page, words) == []
 
 
 def test_the_picture_is_saved(opened: Opened, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from unifilter import Graph, factorize
 from unifilter.methods import Problem, fit
 from unifilter.methods.asgc import ASGCMethod, least_squares_filter
+from unifilter.training import History
 
 
 def powers_of(graph: Graph, x: np.ndarray, hops: int) -> np.ndarray:
@@ -107,9 +108,9 @@ def test_a_refit_learns_from_validation_nodes_after_they_were_scored() -> None:
 
 
 def test_the_history_has_one_epoch_and_the_caller_hears_of_it() -> None:
-    heard: list[tuple[int, float]] = []
-    fitted = fit(ASGCMethod(), planted_problem(), on_epoch=lambda epoch, score: heard.append((epoch, score)))
-    assert heard == [(0, fitted.history.best_score)]
+    heard: list[History] = []
+    fitted = fit(ASGCMethod(), planted_problem(), on_epoch=heard.append)
+    assert heard == [fitted.history]
     assert (fitted.history.epochs, fitted.history.best_epoch, fitted.history.ended) == (1, 0, "epochs")
 
 

@@ -13,7 +13,7 @@ from real_graphs import needs_data
 from unifilter.datasets import load_dataset
 from unifilter.methods import METHODS, Fitted, Problem, Workspace, find_method, fit
 from unifilter.methods.uni_filter import UniFilterMethod
-from unifilter.training import TrainingInterrupted, all_scores
+from unifilter.training import History, TrainingInterrupted, all_scores
 
 
 @pytest.fixture(autouse=True)
@@ -82,8 +82,8 @@ def test_logits_of_many_nodes_come_in_parts(monkeypatch: pytest.MonkeyPatch) -> 
 def test_an_interrupted_run_goes_on_where_it_was(tmp_path: Path) -> None:
     given, file = planted_problem(), tmp_path / "run.pt"
 
-    def interrupt(epoch: int, score: float) -> None:
-        if epoch == 3:
+    def interrupt(history: History) -> None:
+        if history.epochs == 4:
             raise KeyboardInterrupt
 
     whole = fit(small(), given)
@@ -92,16 +92,20 @@ def test_an_interrupted_run_goes_on_where_it_was(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="belongs to a run with other settings"):
         fit(small(), given, checkpoint=file, fingerprint="b")
     epochs: list[int] = []
-    resumed = fit(small(), given, checkpoint=file, fingerprint="a", on_epoch=lambda epoch, _: epochs.append(epoch))
-    assert epochs == [4, 5, 6, 7, 8, 9]
+    resumed = fit(small(), given, checkpoint=file, fingerprint="a", on_epoch=lambda now: epochs.append(now.epochs))
+    assert epochs == [5, 6, 7, 8, 9, 10]
     assert torch.equal(logits(resumed), logits(whole))
     assert resumed.history.val_loss == whole.history.val_loss
 
 
-def test_every_epoch_is_reported_with_its_score() -> None:
-    calls: list[tuple[int, float]] = []
-    history = fit(small(epochs=3), planted_problem(), on_epoch=lambda *call: calls.append(call)).history
-    assert calls == list(enumerate(history.val_score))
+def test_every_epoch_is_reported_with_its_loss_and_score() -> None:
+    calls: list[tuple[int, float, float]] = []
+
+    def note(now: History) -> None:
+        calls.append((now.epochs, now.loss[-1], now.val_score[-1]))
+
+    history = fit(small(epochs=3), planted_problem(), on_epoch=note).history
+    assert calls == list(zip((1, 2, 3), history.loss, history.val_score, strict=True))
 
 
 def test_methods_are_found_by_name() -> None:

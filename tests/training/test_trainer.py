@@ -105,7 +105,7 @@ def test_it_learns() -> None:
 
 def test_the_best_weights_are_left_in_the_model() -> None:
     run, seen = Run(), []
-    history = run.train(epochs=15, lr=0.3, on_epoch=lambda epoch, score: seen.append(state(run)))
+    history = run.train(epochs=15, lr=0.3, on_epoch=lambda _: seen.append(state(run)))
     assert 0 <= history.best_epoch < 14
     assert history.best_score == max(history.val_score)
     assert all(torch.equal(a, b) for a, b in zip(state(run), seen[history.best_epoch], strict=True))
@@ -171,9 +171,9 @@ def test_the_loss_of_an_epoch_is_the_mean_over_its_rows() -> None:
     assert losses[0] == pytest.approx(losses[1], rel=1e-5)
 
 
-def interrupted_at(epoch: int, error: BaseException) -> Callable[[int, float], None]:
-    def raise_there(now: int, score: float) -> None:
-        if now == epoch:
+def interrupted_at(epoch: int, error: BaseException) -> Callable[[History], None]:
+    def raise_there(now: History) -> None:
+        if now.epochs == epoch + 1:
             raise error
 
     return raise_there
@@ -292,8 +292,8 @@ def test_a_killed_process_is_resumed(tmp_path: Path) -> None:
 
         torch.set_num_threads(1)
         trainer._SECONDS_PER_CHECKPOINT = -1.0
-        def kill(epoch, score):
-            if epoch == 5:
+        def kill(history):
+            if history.epochs == 6:
                 os.kill(os.getpid(), signal.SIGKILL)
         test_trainer.Run().train(checkpoint=Checkpoint({str(tmp_path / "run.pt")!r}, "small"), on_epoch=kill)
     """
@@ -343,7 +343,7 @@ def test_a_loss_that_is_no_number_ends_it_and_the_best_weights_are_kept(at_call:
     run, seen = Run(breaks_at(at_call, value)), []
     message = "no longer a finite number in epoch 5: a learning rate .0.05. is too high, try a tenth of it; the weights"
     with pytest.warns(DivergedWarning, match=message):
-        history = run.train(batch_size=None, on_epoch=lambda epoch, score: seen.append(state(run)))
+        history = run.train(batch_size=None, on_epoch=lambda _: seen.append(state(run)))
     assert (history.ended, history.epochs) == ("diverged", 5)
     assert 0 <= history.best_epoch < 4
     assert all(torch.equal(a, b) for a, b in zip(state(run), seen[history.best_epoch], strict=True))
@@ -395,8 +395,8 @@ def test_a_learning_rate_that_is_far_too_high_diverges() -> None:
 
 def test_every_epoch_is_reported() -> None:
     calls: list[tuple[int, float]] = []
-    _, history = undisturbed(epochs=4, on_epoch=lambda epoch, score: calls.append((epoch, score)))
-    assert calls == list(enumerate(history.val_score))
+    _, history = undisturbed(epochs=4, on_epoch=lambda now: calls.append((now.epochs, now.val_score[-1])))
+    assert calls == list(enumerate(history.val_score, start=1))
 
 
 @pytest.mark.parametrize("verbose", [False, True])
@@ -458,3 +458,19 @@ def test_adamw_decays_weights_where_adam_adds_to_the_slope() -> None:
     assert (runs[0] - fresh).abs().max() <= 0.01 * (1 + 1e-4)
     assert ((runs[1] - fresh * (1 - 0.01 * 0.5)).abs() <= 0.01 * (1 + 1e-4)).all()
     assert not torch.equal(*runs)
+
+
+def test_whoever_watches_can_stop_and_keeps_the_best_weights() -> None:
+    run, kept = Run(), []
+
+    def watch(history: History) -> bool:
+        if history.best_epoch == history.epochs - 1:
+            kept[:] = state(run)
+        return history.epochs == 7
+
+    history = run.train(on_epoch=watch)
+    assert (history.epochs, history.ended) == (7, "stopped")
+    assert all(torch.equal(left, right) for left, right in zip(state(run), kept, strict=True))
+    # What is not True goes on, and an end of its own keeps its name.
+    assert Run().train(epochs=3, on_epoch=lambda _: 1).ended == "epochs"
+    assert Run().train(epochs=3, on_epoch=lambda now: now.epochs == 3).ended == "epochs"

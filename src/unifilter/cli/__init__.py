@@ -16,6 +16,7 @@ from unifilter import __version__
 from unifilter.cli import data
 from unifilter.cli.compare import compare_command
 from unifilter.cli.explain import explain_command
+from unifilter.cli.explore import explore_command
 from unifilter.cli.methods import methods_command
 from unifilter.cli.predict import predict_command
 from unifilter.cli.reproduce import reproduce_command
@@ -85,5 +86,6 @@ app.command("compare")(compare_command)
 app.command("predict")(predict_command)
 app.command("tune")(tune_command)
 app.command("explain")(explain_command)
+app.command("explore")(explore_command)
 app.command("methods")(methods_command)
 app.command("reproduce")(reproduce_command)

@@ -16,6 +16,10 @@ from unifilter.tridiagonal import Tridiagonal
 
 # Laplacian eigenvalues at which curves are drawn: fine enough for the eye, few enough for every frame of the page.
 GRID = np.linspace(0.0, 2.0, 61)
+# Two equal weights make a half, whatever the order they are summed in.
+_SHARE_ROUNDING = 1e-9
+# Of the height of a chart, above and below its curves.
+_MARGIN = 0.06
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,8 +32,8 @@ class Curves:
         angles: Mean angle between two basis vectors in degrees, ``[hops + 1, hops + 1]``; a zero vector is at right
             angles to all.
         response, response_low, response_high: Median and quartiles over the channels of the filter's response at
-            :data:`GRID`. The polynomials of a channel are its own, and can be large where it has no energy: a mean
-            would show the largest of them alone.
+            :data:`GRID`. The polynomials of a channel are its own and can be large where it has no energy, so a
+            channel counts at an eigenvalue as much as the energy it can have there, see :func:`possible_energy`.
     """
 
     frequency: np.ndarray
@@ -54,7 +58,7 @@ def compute_curves(tridiagonal: Tridiagonal, tau: float, homophily: float, weigh
     on_vectors = (coefficients * weights[:, None]).sum(dim=0)
     polynomials = tridiagonal.orthonormal_polynomials(torch.from_numpy(GRID))
     responses = torch.einsum("ilc,ic->lc", polynomials, on_vectors) / tridiagonal.norm
-    low, middle, high = np.quantile(responses.numpy(), (0.25, 0.5, 0.75), axis=1)
+    low, middle, high = weighted_quartiles(responses.numpy(), possible_energy(polynomials).numpy())
     return Curves(
         frequencies.mean(dim=1).numpy(),
         frequencies.std(dim=1, correction=0).numpy(),
@@ -63,6 +67,47 @@ def compute_curves(tridiagonal: Tridiagonal, tau: float, homophily: float, weigh
         low,
         high,
     )
+
+
+def possible_energy(polynomials: Tensor) -> Tensor:
+    r"""The largest share of a signal's energy that can be at an eigenvalue, as far as its tridiagonal says.
+
+    This is the Christoffel function :math:`1 / \sum_k \pi_k(\lambda)^2`: no measure with the same moments has more at
+    :math:`\lambda`, and the Gauss quadrature has exactly this at its points.
+
+    Args:
+        polynomials: ``[hops + 1, ..., channels]``, from
+            :meth:`unifilter.tridiagonal.Tridiagonal.orthonormal_polynomials`.
+    """
+    return 1 / (polynomials**2).sum(dim=0)
+
+
+def weighted_quartiles(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Quartiles of each row, ``[3, rows]``: the smallest value with at least this share of the weight at or below it.
+
+    Without interpolation the order of values that are equal but for rounding does not matter: at tau 1 all channels
+    have the same response, and different weights.
+    """
+    order = np.argsort(values, axis=1)
+    ascending, weight = (np.take_along_axis(one, order, axis=1) for one in (values, weights))
+    below = weight.cumsum(axis=1)
+    places = [(below < (share - _SHARE_ROUNDING) * below[:, -1:]).sum(axis=1) for share in (0.25, 0.5, 0.75)]
+    return np.stack([np.take_along_axis(ascending, place[:, None], axis=1)[:, 0] for place in places])
+
+
+def response_axis(curves: Curves, span: tuple[float, float]) -> tuple[float, float]:
+    """The part of the gain axis that a chart shows: 0, and the curves between two eigenvalues.
+
+    Args:
+        curves: Whose response.
+        span: The eigenvalues that hold almost all energy of the features; elsewhere nothing is there to be filtered,
+            and the curves may grow without bounds.
+    """
+    inside = (span[0] <= GRID) & (span[1] >= GRID)
+    shown = np.concatenate([curves.response_low[inside], curves.response_high[inside], [0.0]])
+    low, high = float(shown.min()), float(shown.max())
+    margin = _MARGIN * (high - low) or 1.0
+    return low - margin, high + margin
 
 
 def with_signal(tridiagonal: Tridiagonal) -> tuple[Tridiagonal, Tensor]:

@@ -62,10 +62,22 @@ def _draw_response(axes: Any, explanation: SpectralExplanation) -> None:
     axes.fill_between(
         GRID, curves.response_low, curves.response_high, color=_BLUE, alpha=0.2, linewidth=0, label="quartiles"
     )
-    axes.plot(GRID, curves.response, color=_BLUE, label="median over channels")
+    axes.plot(GRID, curves.response, color=_BLUE, label="median over channels, weighted by energy")
+    # Where the features have no energy the curve means nothing, and may leave the axis.
+    outside = {"color": "0.5", "alpha": 0.15, "linewidth": 0}
+    first, last = explanation.feature_energy.span
+    axes.axvspan(0, first, **outside)
+    axes.axvspan(last, 2, label="at most 1 % of the energy at each end", **outside)
     trained = "" if explanation.weight is not None else " of equal weights"
-    axes.set(xlabel="Laplacian eigenvalue λ", ylabel="gain", xlim=(0, 2), title=f"Filter response{trained}")
-    axes.legend(frameon=False)
+    axes.set(
+        xlabel="Laplacian eigenvalue λ",
+        ylabel="gain",
+        xlim=(0, 2),
+        ylim=explanation.response_axis,
+        title=f"Filter response{trained}",
+    )
+    # Lines may pass behind it, wherever it is.
+    axes.legend(edgecolor="none", framealpha=0.85)
 
 
 def _draw_energy(axes: Any, explanation: SpectralExplanation) -> None:

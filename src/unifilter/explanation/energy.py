@@ -13,6 +13,8 @@ from unifilter.tridiagonal import Tridiagonal
 
 # An eigenvalue this close to a point of the grid counts as at it: single precision leaves about 1e-7.
 _AT = 1e-6
+# Charts of a response fit the eigenvalues between which lies all energy but this share at each end.
+_TAIL = 0.01
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +38,13 @@ class EnergyShare:
     low: np.ndarray
     high: np.ndarray
     frequency: np.ndarray
+
+    @property
+    def span(self) -> tuple[float, float]:
+        """Two eigenvalues of the grid that hold 98 % of the energy between them: 1 % or less is outside at each end."""
+        first = int(np.argmax(self.share > _TAIL))
+        last = int(np.argmax(self.share >= 1 - _TAIL))
+        return float(GRID[first]), float(GRID[last])
 
 
 def energy_share(tridiagonal: Tridiagonal) -> EnergyShare:

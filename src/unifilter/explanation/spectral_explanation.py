@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from unifilter._checks import check_fraction
-from unifilter.explanation.curves import GRID, Curves, compute_curves, with_signal
+from unifilter.explanation.curves import GRID, Curves, compute_curves, response_axis, with_signal
 from unifilter.explanation.energy import EnergyShare, energy_share
 from unifilter.explanation.label_report import LabelReport
 from unifilter.explanation.verdict import verdict
@@ -94,6 +94,11 @@ class SpectralExplanation:
     def feature_energy(self) -> EnergyShare:
         """Where the energy of the features lies."""
         return energy_share(self._signals)
+
+    @property
+    def response_axis(self) -> tuple[float, float]:
+        """The gains that charts of the response show; see :func:`unifilter.explanation.curves.response_axis`."""
+        return response_axis(self.curves, self.feature_energy.span)
 
     @cached_property
     def filter_weights(self) -> Tensor:
@@ -204,6 +209,7 @@ def _energy_dict(energy: EnergyShare) -> dict[str, Any]:
         "low": _listed(energy.low),
         "high": _listed(energy.high),
         "frequency": float(energy.frequency.mean()),
+        "span": list(energy.span),
     }
 
 

@@ -51,7 +51,7 @@ def fit(
     verbose: bool = False,
     checkpoint: Path | None = None,
     fingerprint: str = "",
-    on_epoch: Callable[[int, float], None] | None = None,
+    on_epoch: Callable[[History], object] | None = None,
 ) -> Fitted:
     """Build the method's model for a problem and train it; the same seed gives the same result.
 
@@ -62,7 +62,7 @@ def fit(
         verbose: Whether to show progress.
         checkpoint: A file to save the state to, and to go on from if it is there.
         fingerprint: What the checkpoint must be of.
-        on_epoch: Called with the epoch and its validation score.
+        on_epoch: Called with the history after every epoch; ``True`` stops there. See :func:`unifilter.training.train`.
     """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(method.seed)
@@ -72,7 +72,7 @@ def fit(
     if learner.solve is not None:
         history = solve(learner.solve, learner.forward, labels, train_nodes, val_nodes, method.metric, learner.refit)
         if on_epoch is not None:
-            on_epoch(0, history.best_score)
+            on_epoch(history)
         return Fitted(method, learner, history)
     history = train(
         learner.model,

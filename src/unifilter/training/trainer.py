@@ -42,7 +42,7 @@ class History:
         val_loss, val_score: Loss and metric on the validation nodes.
         best_epoch: The epoch whose weights were kept, from 0; -1 if there was none.
         seconds: Time spent in the loop, over all its parts if the run was interrupted.
-        ended: ``"patience"``, ``"epochs"`` or ``"diverged"``.
+        ended: ``"patience"``, ``"epochs"``, ``"diverged"``, or ``"stopped"`` by whoever watched.
     """
 
     loss: list[float] = field(default_factory=list)
@@ -101,7 +101,7 @@ def train(
     label: str = "training",
     verbose: bool = False,
     checkpoint: Checkpoint | None = None,
-    on_epoch: Callable[[int, float], None] | None = None,
+    on_epoch: Callable[[History], object] | None = None,
 ) -> History:
     """Train until the stop rule ends it, and leave the best weights in the model.
 
@@ -117,7 +117,8 @@ def train(
         label: What the progress bar is called.
         verbose: Whether to show progress.
         checkpoint: Where the state is saved from time to time and on Ctrl-C, and taken up from if it is there.
-        on_epoch: Called with the epoch and its validation score; whatever it raises ends the training.
+        on_epoch: Called with the history after every epoch. Where it returns ``True``, training stops there and the
+            best weights are kept; whatever it raises ends the training.
     """
     _check_nodes(train_nodes=train_nodes, val_nodes=val_nodes, labels=labels)
     optimizer_class = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW}[how.optimizer]
@@ -174,8 +175,8 @@ def train(
                     elif history.epochs >= how.epochs:
                         history.ended = "epochs"
                     between_epochs = True
-                    if on_epoch is not None:
-                        on_epoch(history.epochs - 1, val_score)
+                    if on_epoch is not None and on_epoch(history) is True and not history.ended:
+                        history.ended = "stopped"
                     if checkpoint is not None and time.monotonic() - last_saved > _SECONDS_PER_CHECKPOINT:
                         save()
                         last_saved = time.monotonic()

@@ -5,7 +5,7 @@ import { build } from "esbuild";
 
 rmSync("built", { recursive: true, force: true });
 await build({
-  entryPoints: { page: "source/main.js" },
+  entryPoints: { page: "source/main.js", explore: "source/explore.js" },
   bundle: true,
   minify: true,
   format: "iife",

@@ -40,15 +40,42 @@ export function weightsChart(element, data) {
   });
 }
 
-/** The filter's response: median over the channels, and a band between the quartiles. */
-export function responseChart(element, data) {
+/**
+ * The filter's response: median over the channels, and a band between the quartiles. The axis fits what lies between the
+ * two eigenvalues of `span`; what is outside is shaded.
+ */
+export function responseChart(element, data, span) {
   return chart(element, data, {
     x: { label: "Laplacian eigenvalue λ", range: [0, 2], legend: "λ", digits: 3 },
-    y: { label: "gain of the filter" },
+    y: { label: "gain of the filter", range: (u) => responseAxis(u.data, span) },
     series: [line("median", "blue"), edge("lower quartile", "blue"), edge("upper quartile", "blue")],
     bands: [band([3, 2], "blue")],
-    hooks: { draw: [drawZero] },
+    hooks: { drawClear: [(u) => shadeOutside(u, span)], draw: [drawZero] },
   });
+}
+
+/** The gains that are shown: 0 and all rows of the data between two eigenvalues; the same as response_axis of the library. */
+export function responseAxis([lam, ...rows], span) {
+  let low = 0, high = 0;
+  lam.forEach((eigenvalue, l) => {
+    if (eigenvalue < span[0] || eigenvalue > span[1]) return;
+    for (const row of rows) {
+      if (row[l] < low) low = row[l];
+      if (row[l] > high) high = row[l];
+    }
+  });
+  const margin = 0.06 * (high - low) || 1;
+  return [low - margin, high + margin];
+}
+
+export function shadeOutside(u, span) {
+  const { ctx, bbox } = u;
+  const [first, last] = span.map((eigenvalue) => u.valToPos(eigenvalue, "x", true));
+  ctx.save();
+  ctx.fillStyle = colour("shade");
+  ctx.fillRect(bbox.left, bbox.top, first - bbox.left, bbox.height);
+  ctx.fillRect(last, bbox.top, bbox.left + bbox.width - last, bbox.height);
+  ctx.restore();
 }
 
 /** Share of energy at or below each eigenvalue, with its bounds: features, and labels where there are any. */
@@ -65,18 +92,23 @@ export function energyChart(element, data) {
   });
 }
 
-function chart(element, data, { x, y, series, bands = [], hooks = {}, scales = {} }) {
+/** A chart as wide as its element, with named axes; `right` is a second vertical axis, of the scale "right". */
+export function chart(element, data, { x, y, right, series, bands = [], hooks = {}, scales = {} }) {
   const made = new uPlot(
     {
       width: widthOf(element),
       height: HEIGHT,
-      scales: { x: { time: false, range: x.range }, y: y.range ? { range: y.range } : {}, ...scales },
-      axes: [axis(x.label, { size: 34, incrs: x.incrs }), axis(y.label, { size: 58 })],
+      scales: { x: { time: false, range: x.range }, y: y.range ? { range: y.range } : {}, ...(right ? { right: { range: right.range } } : {}), ...scales },
+      axes: [
+        axis(x.label, { size: 34, incrs: x.incrs }),
+        axis(y.label, { size: 58 }),
+        ...(right ? [axis(right.label, { size: 50, side: 1, scale: "right", grid: { show: false } })] : []),
+      ],
       series: [{ label: x.legend, value: number(x.digits) }, ...series],
       bands,
       hooks,
       cursor: { drag: { x: false, y: false }, points: { size: 8 } },
-      legend: { live: true },
+      legend: { live: true, markers: { dash: (u, i) => (u.series[i].dash?.length ? "dashed" : "solid") } },
     },
     data,
     element,
@@ -97,7 +129,7 @@ function axis(label, options) {
   return { label, font: FONT, labelFont: FONT, labelSize: 22, stroke: () => colour("muted"), grid: quiet, ticks: quiet, ...options };
 }
 
-function line(label, name, options = {}) {
+export function line(label, name, options = {}) {
   return { label, stroke: () => colour(name), width: 2, value: number(4), points: { show: false }, ...options };
 }
 
@@ -109,7 +141,7 @@ function band(series, name) {
   return { series, fill: () => `color-mix(in srgb, ${colour(name)} 20%, transparent)` };
 }
 
-function drawZero(u) {
+export function drawZero(u) {
   const { ctx } = u;
   const y = u.valToPos(0, "y", true);
   if (y < u.bbox.top || y > u.bbox.top + u.bbox.height) return;

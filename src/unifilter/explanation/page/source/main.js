@@ -8,7 +8,7 @@ import { makeCurves } from "./curves.js";
 import { readTridiagonal } from "./data.js";
 import { card, element, slider, table, tile } from "./layout.js";
 import { savePicture } from "./picture.js";
-import { wireTheme } from "./theme.js";
+import { isDark, onTheme, toggleTheme } from "./theme.js";
 
 const HOMOPHILY = {
   edge: "Share of edges that join one class",
@@ -26,6 +26,7 @@ export function start(root, explanation) {
 
 class Page {
   constructor(root, explanation) {
+    this.root = root;
     this.explanation = explanation;
     this.curvesAt = makeCurves(readTridiagonal(explanation));
     this.tau = explanation.tau;
@@ -63,7 +64,13 @@ class Page {
     }
     reset.addEventListener("click", () => this.set(explanation.tau, explanation.homophily));
     save.addEventListener("click", () => this.save());
-    wireTheme(theme, () => this.redraw());
+    theme.addEventListener("click", toggleTheme);
+    const tellTheme = () => {
+      theme.textContent = isDark() ? "Light theme" : "Dark theme";
+      this.redraw();
+    };
+    this.forgetTheme = onTheme(tellTheme);
+    tellTheme();
   }
 
   buildCharts(grid) {
@@ -81,8 +88,8 @@ class Page {
           weightsCaption(explanation.splits)),
         this.weightsData(first)),
       response: responseChart(
-        card(grid, "response", trained ? "Filter response" : "Filter response of equal weights", "Median over the channels; the band lies between the quartiles."),
-        this.responseData(first)),
+        card(grid, "response", trained ? "Filter response" : "Filter response of equal weights", responseCaption(energy.span)),
+        this.responseData(first), energy.span),
       energy: energyChart(
         card(grid, "energy", "Spectral density, cumulative", `From Gauss quadrature. ${labels ? "Solid: features, dashed: labels. " : ""}The truth lies within the bands.`),
         [explanation.lam, energy.share, energy.low, energy.high, ...(labels ? [labels.share, labels.low, labels.high] : [])]),
@@ -175,7 +182,16 @@ class Page {
       homophily: this.homophily,
       ...Object.fromEntries(Object.entries(this.charts).map(([name, chart]) => [name, chart.data])),
       angles: this.angles.angles,
+      response_axis: [this.charts.response.scales.y.min, this.charts.response.scales.y.max],
     };
+  }
+
+  /** Takes the page away again, for another one in its place. */
+  close() {
+    this.forgetTheme();
+    cancelAnimationFrame(this.frame);
+    for (const chart of Object.values(this.charts)) chart.destroy();
+    this.root.replaceChildren();
   }
 
   redraw() {
@@ -198,6 +214,10 @@ class Page {
 function weightsCaption(splits) {
   if (splits === 0) return "Nothing was trained: every hop has the weight that training starts from.";
   return splits === 1 ? "A bar for each hop." : `A bar for each hop, mean over ${splits} splits; thin lines are one standard deviation.`;
+}
+
+function responseCaption([first, last]) {
+  return `Median over the channels, each weighted by the energy it can have at λ; the band lies between the quartiles. The axis fits λ from ${first.toFixed(2)} to ${last.toFixed(2)}, which holds 98 % of the features' energy; in the shaded parts a curve may leave it.`;
 }
 
 function facts({ nodes, edges, channels, hops, krylov, homophily, homophily_from: from }) {

@@ -1,6 +1,6 @@
-// The filter's response at every eigenvalue of the grid: median and quartiles over the channels.
+// The filter's response at every eigenvalue of the grid: median and quartiles over the channels, weighted by energy.
 
-import { quartiles } from "./quartiles.js";
+import { makeQuartiles } from "./quartiles.js";
 
 /**
  * A function of (tau, homophily, rows of the heterophily basis).
@@ -13,10 +13,12 @@ export function makeResponse(tridiagonal, powers) {
   const size = hops + 1;
   const points = lam.length;
   const polynomials = orthonormalPolynomials(tridiagonal);
+  const possible = possibleEnergy(polynomials, points, size, channels);
   const onVectors = new Float64Array(size * channels);
   const smooth = combined(filteredPowers());
   const turned = new Float64Array(points * channels);
   const scratch = new Float64Array(channels);
+  const quartiles = makeQuartiles(channels);
   let turnedAt = NaN;
 
   return function respond(tau, homophily, rotated) {
@@ -28,7 +30,7 @@ export function makeResponse(tridiagonal, powers) {
     for (let l = 0; l < points; l++) {
       const from = l * channels;
       for (let c = 0; c < channels; c++) scratch[c] = tau * smooth[from + c] + (1 - tau) * turned[from + c];
-      const [first, second, third] = quartiles(scratch, channels);
+      const [first, second, third] = quartiles(scratch, possible.subarray(from, from + channels));
       low.push(first);
       response.push(second);
       high.push(third);
@@ -78,6 +80,19 @@ export function makeResponse(tridiagonal, powers) {
   function weightOf(k, c) {
     return weights[weightChannels === 1 ? k : k * weightChannels + c];
   }
+}
+
+/** The largest share of its energy that a channel can have at an eigenvalue: the Christoffel function, [points, channels]. */
+function possibleEnergy(polynomials, points, size, channels) {
+  const possible = new Float64Array(points * channels);
+  for (let l = 0; l < points; l++) {
+    for (let c = 0; c < channels; c++) {
+      let squares = 0;
+      for (let i = 0; i < size; i++) squares += polynomials[(l * size + i) * channels + c] ** 2;
+      possible[l * channels + c] = 1 / squares;
+    }
+  }
+  return possible;
 }
 
 /** pi_i by eigenvalue, then i, then channel; zero beyond the reached dimension. */

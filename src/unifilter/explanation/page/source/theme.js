@@ -14,17 +14,22 @@ export function isDark() {
   return (document.documentElement.dataset.theme ?? (PREFERS_DARK.matches ? "dark" : "light")) === "dark";
 }
 
-/** Wires the button that changes the theme; `redraw` is called whenever it has changed. */
-export function wireTheme(button, redraw) {
-  const tell = () => {
-    known = {};
-    button.textContent = isDark() ? "Light theme" : "Dark theme";
-    redraw();
-  };
-  button.addEventListener("click", () => {
-    document.documentElement.dataset.theme = isDark() ? "light" : "dark";
-    tell();
-  });
-  PREFERS_DARK.addEventListener("change", tell);
+const listeners = new Set();
+
+/** Calls back whenever the theme has changed; returns a function that ends this. */
+export function onTheme(listener) {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+export function toggleTheme() {
+  document.documentElement.dataset.theme = isDark() ? "light" : "dark";
   tell();
 }
+
+function tell() {
+  known = {};
+  for (const listener of listeners) listener();
+}
+
+PREFERS_DARK.addEventListener("change", tell);

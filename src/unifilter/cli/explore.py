@@ -1,0 +1,31 @@
+"""``unifilter explore``: the explanation page with what needs the machine."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from unifilter.cli.options import DataDir
+from unifilter.datasets import load_dataset
+from unifilter.datasets.catalogue import CATALOGUE, normalised
+
+
+def explore_command(
+    name_or_path: Annotated[str, typer.Argument(help="A named data set, a file or a folder of tables.")],
+    port: Annotated[int, typer.Option(help="Where the page is served; 0 takes a free port.", min=0, max=65535)] = 0,
+    open_page: Annotated[bool, typer.Option("--open/--no-open", help="Whether to open it in a browser.")] = True,
+    max_upload_mb: Annotated[int, typer.Option(help="How large an uploaded file may be.", min=1)] = 200,
+    data_dir: DataDir = None,
+) -> None:
+    """Serve the explanation page on this machine: other data sets, uploads, training to watch, filters to compare."""
+    # Only this command needs the extra.
+    from unifilter.explore.opened import open_dataset
+    from unifilter.explore.server import bind, serve
+    from unifilter.explore.session import Session
+
+    with bind(port) as listening:  # before the data is read: a port in use is known at once
+        published = normalised(name_or_path) in {entry.name for entry in CATALOGUE}
+        opened = open_dataset(load_dataset(name_or_path, data_dir), published)
+        session = Session(opened, data_dir, max_upload_mb * 1_000_000)
+        serve(session, listening, open_page, typer.echo)

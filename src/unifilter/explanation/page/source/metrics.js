@@ -1,0 +1,5 @@
+// What scores are called.
+
+export function named(metric) {
+  return { roc_auc: "ROC AUC" }[metric] ?? metric;
+}

@@ -1,0 +1,137 @@
+"""Methods trained one after another, in a thread of their own, for the page to watch."""
+
+from __future__ import annotations
+
+import threading
+import traceback
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from unifilter.datasets import Split
+from unifilter.explore.trained import Trained, finite, keep
+from unifilter.methods import Method, Problem, Workspace, fit
+from unifilter.training import DivergedWarning, History
+
+State = Literal["running", "done", "stopped", "failed"]
+
+
+@dataclass(eq=False)
+class Curve:
+    """What one method has shown so far; a list only grows while somebody reads it.
+
+    Attributes:
+        method: Its name.
+        metric: What the score is.
+        epochs: How many there are at most.
+        loss, score: Of every epoch: on the training nodes, and on the validation nodes.
+    """
+
+    method: str
+    metric: str
+    epochs: int
+    loss: list[float | None] = field(default_factory=list)
+    score: list[float | None] = field(default_factory=list)
+
+    def since(self, epoch: int) -> dict[str, Any]:
+        """What came after so many epochs."""
+        # The score is appended last, so every epoch that has one is whole.
+        until = len(self.score)
+        return {
+            "method": self.method,
+            "metric": self.metric,
+            "epochs": self.epochs,
+            "from": epoch,
+            "loss": self.loss[epoch:until],
+            "score": self.score[epoch:until],
+        }
+
+
+class Training:
+    """A thread that trains some methods on one split.
+
+    Args:
+        workspace: The data.
+        methods: With their hyper-parameters.
+        split: Where to train.
+        first_number: What the first result is numbered.
+        on_trained: Called, in the thread, with each result.
+        on_end: Called, in the thread, when nothing more will come.
+
+    Attributes:
+        state: How it stands; ``message`` says it in words.
+        curves: One for each method that was begun.
+    """
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        methods: Sequence[Method],
+        split: Split,
+        first_number: int,
+        on_trained: Callable[[Trained], None],
+        on_end: Callable[[], None],
+    ) -> None:
+        self.workspace, self.methods, self.split, self.first_number = workspace, tuple(methods), split, first_number
+        self.state: State = "running"
+        self.message = f"training {', '.join(method.name for method in methods)} on {workspace.dataset.name}"
+        self.curves: list[Curve] = []
+        self._on_trained, self._on_end = on_trained, on_end
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="unifilter-training", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Ends it after the epoch of the moment; the best weights until then are kept."""
+        self._stop.set()
+
+    def join(self, seconds: float) -> None:
+        self._thread.join(seconds)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"state": self.state, "message": self.message, "methods": [method.name for method in self.methods]}
+
+    def _run(self) -> None:
+        state: State = "failed"
+        message = ""
+        try:
+            state, message = self._train_all()
+        except (ValueError, MemoryError) as error:
+            message = str(error) or "there is not enough memory: train a smaller model"
+        except Exception as error:
+            traceback.print_exc()  # on the terminal of the server
+            message = f"{type(error).__name__}: {error}"
+        finally:
+            if state == "failed" and self.curves:
+                message = f"{self.curves[-1].method}: {message}"
+            # What is next may start before somebody reads how this one ended.
+            self._on_end()
+            self.message, self.state = message, state
+
+    def _train_all(self) -> tuple[State, str]:
+        for number, method in enumerate(self.methods, self.first_number):
+            curve = Curve(method.name, method.metric, method.epochs)
+            self.curves.append(curve)
+            problem = Problem(self.workspace, self.split.train, self.split.val)
+            with warnings.catch_warnings():
+                # The page says how a training ended.
+                warnings.simplefilter("ignore", DivergedWarning)
+                fitted = fit(method, problem, on_epoch=self._watch(curve))
+            self._on_trained(keep(number, fitted, self.workspace, self.split))
+            if self._stop.is_set():
+                return (
+                    "stopped",
+                    f"stopped {method.name} after epoch {fitted.history.epochs}; its best weights are kept",
+                )
+        return "done", f"trained {', '.join(method.name for method in self.methods)}"
+
+    def _watch(self, curve: Curve) -> Callable[[History], bool]:
+        def note(history: History) -> bool:
+            curve.loss.append(finite(history.loss[-1]))
+            curve.score.append(finite(history.val_score[-1]))
+            return self._stop.is_set()
+
+        return note

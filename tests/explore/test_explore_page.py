@@ -1,0 +1,359 @@
+"""`unifilter explore` in a real browser, with a real server."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import uvicorn
+from explanation.browser import chromium
+from explanation.opened_page import CLOSE, Opened, overlaps, picture
+from explore.small_sessions import LIMIT, finish, karate, npz, pickled, unlabelled, wait_for
+
+from unifilter.explanation.curves import GRID
+from unifilter.explore.app import make_app
+from unifilter.explore.opened import Opened as OpenedData
+from unifilter.explore.server import address_of, bind
+from unifilter.explore.session import Session
+
+PHONE = {"viewport": {"width": 390, "height": 844}, "device_scale_factor": 2, "has_touch": True}
+
+
+@dataclass
+class Served:
+    """A running server."""
+
+    session: Session
+    address: str
+    end: Callable[[], None]
+
+
+@contextmanager
+def serving(opened: OpenedData, data_dir: Path) -> Iterator[Served]:
+    session = Session(opened, data_dir, LIMIT)
+    config = uvicorn.Config(make_app(session), log_level="warning", access_log=False, lifespan="off")
+    server = uvicorn.Server(config)
+    with bind(0) as listening:
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+        thread.start()
+
+        def end() -> None:
+            session.close()
+            server.should_exit = True
+            thread.join()
+
+        try:
+            yield Served(session, address_of(listening), end)
+        finally:
+            end()
+            session.join()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with chromium() as opened:
+        yield opened
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[Served]:
+    with serving(karate(), tmp_path / "data") as running:
+        yield running
+
+
+def visit(browser: Any, served: Served, **options: Any) -> Opened:
+    page = browser.new_context(**({"viewport": {"width": 1280, "height": 900}} | options)).new_page()
+    page.set_default_timeout(20_000)
+    opened = Opened(page, served.session.explanation())
+    page.goto(served.address)
+    page.wait_for_function("() => window.unifilterExplore?.state")
+    return opened
+
+
+@pytest.fixture
+def opened(browser: Any, served: Served) -> Opened:
+    return visit(browser, served)
+
+
+def train(opened: Opened, epochs: int, *methods: str) -> None:
+    """Ticks these methods and no others, and starts."""
+    page = opened.page
+    for box in page.locator("#methods input").all():
+        box.set_checked(box.get_attribute("value") in methods)
+    page.fill("#epochs", str(epochs))
+    page.click("#begin")
+
+
+def trained(opened: Opened, count: int) -> None:
+    """Waits until so many methods are in the table, and nothing is being trained."""
+    opened.page.wait_for_function(
+        "(count) => document.querySelectorAll('#trained tbody tr').length === count && "
+        "!document.getElementById('begin').disabled",
+        arg=count,
+    )
+
+
+def curve_length(opened: Opened) -> int:
+    length: int = opened.page.evaluate("() => window.unifilterExplore.train.drawn?.data[0].length ?? 0")
+    return length
+
+
+def upload(opened: Opened, name: str, data: bytes) -> None:
+    opened.page.set_input_files("#file", {"name": name, "mimeType": "application/zip", "buffer": data})
+
+
+def test_it_starts_with_the_library_s_numbers_and_asks_nobody_else(opened: Opened, served: Served) -> None:
+    opened.check_numbers()
+    assert opened.page.title() == "karate – unifilter explore"
+    assert opened.page.locator("#dataset option").all_inner_texts() == ["karate", "digits"]
+    train(opened, 5, "unifilter")
+    trained(opened, 1)
+    assert all(url.startswith((served.address, "data:")) for url in opened.requests)
+    assert opened.complaints == []
+    # Nor could it.
+    assert opened.page.evaluate("fetch('https://nowhere.invalid').then(() => 'sent', () => 'refused')") == "refused"
+    assert "Content Security Policy" in opened.complaints[0]
+
+
+def test_another_data_set_is_picked(opened: Opened, served: Served) -> None:
+    train(opened, 2, "mlp")
+    trained(opened, 1)
+    opened.page.select_option("#dataset", "digits")
+    opened.page.click("#open")
+    opened.page.wait_for_function("() => document.querySelector('h1').textContent === 'digits'")
+    opened.page.wait_for_function("() => document.getElementById('data-status').textContent === 'Opened digits.'")
+    opened.explanation = served.session.explanation()
+    assert opened.explanation.name == "digits"
+    opened.check_numbers()
+    # What was trained belonged to the other one.
+    assert opened.page.locator("#trained tbody tr").count() == 0
+    assert opened.page.locator("h1").count() == 1
+    assert opened.complaints == []
+
+
+def test_a_file_is_uploaded(opened: Opened, served: Served) -> None:
+    upload(opened, "my graph.npz", npz())
+    opened.page.wait_for_function("() => document.querySelector('h1').textContent === 'my graph'")
+    opened.explanation = served.session.explanation()
+    opened.check_numbers()
+    assert "30 nodes" in opened.page.inner_text(".facts")
+    assert opened.complaints == []
+
+
+BROKEN: dict[str, tuple[Callable[[Path], bytes], str]] = {
+    "truncated": (lambda _: npz()[:500], "mine.npz is not a whole .npz file"),
+    "pickled": (lambda folder: pickled(folder / "marker"), "mine.npz holds Python objects, which could run code"),
+    "too large": (lambda _: bytes(LIMIT + 100_000), "mine.npz has 1.1 MB, more than the 1.0 MB that are allowed"),
+    "wrong keys": (lambda _: npz(edges=None, adjacency=np.eye(3)), "mine.npz has no array 'edges', it has adjacency"),
+    "no signal": (lambda _: npz(node_features=np.zeros((30, 2))), "mine.npz cannot be explained: all feature columns"),
+}
+
+
+def test_a_broken_file_gives_a_message_and_loses_nothing(opened: Opened, served: Served, tmp_path: Path) -> None:
+    page = opened.page
+    train(opened, 3, "unifilter")
+    trained(opened, 1)
+    opened.slide("tau", 0.25)
+    before = opened.drawn()
+    refused = 0
+    for make, message in BROKEN.values():
+        upload(opened, "mine.npz", make(tmp_path))
+        page.wait_for_function(
+            "(text) => document.getElementById('data-alert').textContent.includes(text)", arg=message
+        )
+        assert page.is_visible("#data-alert")
+        assert "/tmp" not in page.inner_text("#data-alert")
+        refused += message != BROKEN["too large"][1]
+        assert opened.drawn() == before
+        assert page.locator("#trained tbody tr").count() == 1
+    assert not (tmp_path / "marker").exists()
+    picture(opened, "explore-refused")
+    # The browser itself notes every refusal; the page adds nothing. What is too large was never sent.
+    assert len(opened.complaints) == refused
+    assert all("status of 400" in complaint for complaint in opened.complaints)
+    opened.slide("tau", 0.75)
+    opened.check_numbers()
+    upload(opened, "mine.npz", npz())
+    page.wait_for_function("() => document.querySelector('h1').textContent === 'mine'")
+    assert not page.is_visible("#data-alert")
+
+
+@pytest.mark.usefixtures("patient")
+def test_a_curve_grows_while_the_page_stays_alive_until_it_is_stopped(
+    browser: Any, opened: Opened, served: Served
+) -> None:
+    page = opened.page
+    train(opened, 100_000, "unifilter", "mlp")
+    wait_for(lambda: curve_length(opened) > 5)
+    assert page.is_disabled("#begin")
+    early = curve_length(opened)
+    opened.slide("tau", 0.125)
+    opened.check_numbers()
+    wait_for(lambda: curve_length(opened) > early)
+    # A second page sees the same training, and may not start another.
+    other = visit(browser, served)
+    wait_for(lambda: curve_length(other) > early)
+    refusal = "unifilter, mlp is being trained, and one thing is done at a time: wait for its end, or stop it"
+    other.page.evaluate("() => window.unifilterExplore.train.start()")
+    other.page.wait_for_function("(text) => document.getElementById('train-alert').textContent === text", arg=refusal)
+    other.page.click("#open")
+    other.page.wait_for_function("(text) => document.getElementById('data-alert').textContent === text", arg=refusal)
+    assert "unifilter: epoch" in page.inner_text("#train-status")
+    picture(opened, "explore-training")
+    page.click("#stop")
+    trained(opened, 1)
+    training = served.session.training
+    assert training is not None
+    curve = training.curves[0]
+    message = f"Stopped unifilter after epoch {len(curve.score)}; its best weights are kept."
+    assert page.inner_text("#train-status") == message
+    drawn = page.evaluate("() => window.unifilterExplore.train.drawn.data")
+    np.testing.assert_allclose(drawn[1], np.array(curve.loss, dtype=float), **CLOSE)
+    np.testing.assert_allclose(drawn[2], np.array(curve.score, dtype=float), **CLOSE)
+    assert page.is_disabled("#stop")
+    assert opened.complaints == []
+
+
+def test_filters_are_compared_on_one_axis(opened: Opened, served: Served) -> None:
+    page = opened.page
+    train(opened, 30, "unifilter", "hetfilter", "bernnet", "mlp")
+    trained(opened, 4)
+    found = served.session.opened.trained
+    drawn = page.evaluate("() => window.unifilterExplore.compare.drawn")
+    assert [one["method"] for one in drawn] == ["unifilter", "hetfilter", "bernnet"]
+    first, last = served.session.explanation().feature_energy.span
+    inside = (first <= GRID) & (last >= GRID)
+    for one, result in zip(drawn, found, strict=False):
+        assert result.response is not None
+        expected = result.response / np.abs(result.response[inside]).max()
+        np.testing.assert_allclose(one["response"], expected, **CLOSE)
+    rows = page.locator("#trained tbody tr").all_inner_texts()
+    assert f"{100 * found[3].record['test_accuracy']:.1f} %" in rows[3]
+    assert rows[3].startswith("none")
+    # Curves differ in colour and in their dashes.
+    styles = page.evaluate(
+        "() => window.unifilterExplore.compare.chart.series.slice(1).map((s) => [s.stroke(), String(s.dash)])"
+    )
+    assert len({colour for colour, _ in styles}) == len({dash for _, dash in styles}) == 3
+    page.uncheck("[aria-label='Show the filter of 2. hetfilter']")
+    drawn = page.evaluate("() => window.unifilterExplore.compare.drawn")
+    assert [one["method"] for one in drawn] == ["unifilter", "bernnet"]
+    page.click("[aria-label='Explain 2. hetfilter']")
+    page.wait_for_function("() => document.querySelector('h1').textContent === 'karate, hetfilter'")
+    opened.explanation = served.session.explanation(2)
+    assert opened.explanation.weight is not None
+    opened.check_numbers()
+    page.click("#explain-data")
+    page.wait_for_function("() => document.querySelector('h1').textContent === 'karate'")
+    assert opened.complaints == []
+
+
+@pytest.mark.usefixtures("patient")
+def test_whoever_comes_back_finds_everything_again(opened: Opened, served: Served) -> None:
+    train(opened, 4, "sgc")
+    trained(opened, 1)
+    train(opened, 100_000, "unifilter")
+    wait_for(lambda: curve_length(opened) > 3)
+    opened.page.reload()
+    opened.page.wait_for_function("() => window.unifilterExplore?.state")
+    wait_for(lambda: curve_length(opened) > 3)
+    opened.page.click("#stop")
+    trained(opened, 2)
+    drawn = opened.page.evaluate("() => window.unifilterExplore.train.drawn.data[1]")
+    assert served.session.training is not None
+    assert len(drawn) == len(served.session.training.curves[0].loss)
+
+
+def test_what_cannot_be_trained_says_why(browser: Any, opened: Opened, tmp_path: Path) -> None:
+    page = opened.page
+    for epochs, methods, message in (
+        ("10", (), "no method was chosen: tick at least one"),
+        ("0", ("mlp",), "epochs must be a whole number of at least 1, not 0"),
+        ("1.5", ("mlp",), "the number of epochs must be a whole number, not 1.5"),
+    ):
+        for box in page.locator("#methods input").all():
+            box.set_checked(box.get_attribute("value") in methods)
+        page.fill("#epochs", epochs)
+        page.click("#begin")
+        page.wait_for_function("(t) => document.getElementById('train-alert').textContent.includes(t)", arg=message)
+    with serving(unlabelled(), tmp_path / "data") as running:
+        blind = visit(browser, running)
+        assert blind.page.is_disabled("#begin")
+        assert blind.page.inner_text("#train-status") == "Without labels there is nothing to learn."
+        assert "a half, for there are no labels" in blind.page.inner_text(".facts")
+        assert blind.complaints == []
+
+
+def test_a_training_that_fails_says_why(opened: Opened, served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: Any, **__: Any) -> Any:
+        raise ValueError("too many nodes: take fewer")
+
+    monkeypatch.setattr("unifilter.explore.training.fit", fail)
+    train(opened, 5, "mlp")
+    opened.page.wait_for_function(
+        "() => document.getElementById('train-alert').textContent === 'mlp: too many nodes: take fewer'"
+    )
+    assert opened.page.is_enabled("#begin")
+    assert opened.complaints == []
+
+
+@pytest.mark.usefixtures("patient")
+def test_a_server_that_has_ended_is_said_to_be(opened: Opened, served: Served) -> None:
+    page = opened.page
+    train(opened, 100_000, "unifilter")
+    wait_for(lambda: curve_length(opened) > 1)
+    served.end()
+    page.click("#open")
+    gone = "the server does not answer: see whether `unifilter explore` is still running"
+    page.wait_for_function("(text) => document.getElementById('data-alert').textContent === text", arg=gone)
+    opened.slide("tau", 0.9)  # what needs no server goes on
+    opened.check_numbers()
+
+
+def test_the_keyboard_is_enough(opened: Opened, served: Served) -> None:
+    keyboard, page = opened.page.keyboard, opened.page
+    reached = []
+    for _ in range(30):
+        keyboard.press("Tab")
+        reached.append(page.evaluate("document.activeElement.id"))
+    first = ["dataset", "open", "file", "method-unifilter"]
+    assert reached[:4] == first
+    assert [name for name in reached if name in ("split", "epochs", "begin", "tau")] == [
+        "split",
+        "epochs",
+        "begin",
+        "tau",
+    ]
+    page.focus("#method-sgc")
+    keyboard.press("Space")
+    page.fill("#epochs", "3")
+    page.focus("#begin")
+    keyboard.press("Enter")
+    trained(opened, 2)
+    assert [one.record["method"] for one in served.session.opened.trained] == ["unifilter", "sgc"]
+
+
+@pytest.mark.parametrize(("theme", "device"), [("light", "desk"), ("dark", "desk"), ("light", "phone")])
+def test_it_is_readable_in_both_themes_and_on_a_phone(browser: Any, served: Served, theme: str, device: str) -> None:
+    opened = visit(browser, served, color_scheme=theme, **(PHONE if device == "phone" else {}))
+    page = opened.page
+    train(opened, 25, "unifilter", "hetfilter", "bernnet", "gprgnn", "jacobiconv", "optbasis", "mlp")
+    trained(opened, 7)
+    assert page.evaluate("document.documentElement.scrollWidth") == (390 if device == "phone" else 1280)
+    words = (
+        "h1, h2, button, label, legend, select, input, output, .facts, .caption, .status, .tile, li, .u-legend, canvas"
+    )
+    assert overlaps(page, words) == []
+    picture(opened, f"explore-{theme}-{device}")
+    colours = page.evaluate("() => window.unifilterExplore.compare.chart.series.slice(1).map((s) => s.stroke())")
+    page.click("#theme")
+    changed = page.evaluate("() => window.unifilterExplore.compare.chart.series.slice(1).map((s) => s.stroke())")
+    assert all(before != after for before, after in zip(colours, changed, strict=True))
+    finish(served.session)
+    assert opened.complaints == []
