@@ -12,6 +12,7 @@ from small_files import write_npz
 from typer.testing import CliRunner, Result
 
 from unifilter import cli
+from unifilter.cli.train import build_method
 from unifilter.methods.uni_filter import UniFilterMethod
 from unifilter.training import trainer
 
@@ -60,6 +61,21 @@ def test_the_default_folder_and_its_second_use(tmp_path: Path, monkeypatch: pyte
     other = run(*command, "--resume", "--tau", "0.1")
     assert other.exit_code == 2
     assert "has another tau (None, not 0.1)" in other.stderr
+
+
+def test_presets_are_published_tuned_on_top_of_them_or_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(UniFilterMethod, "presets", {"karate": {"lr": 0.1, "dropout": 0.1}})
+    monkeypatch.setattr(UniFilterMethod, "tuned", {"karate": {"lr": 0.2}})
+    built = {
+        preset: build_method("unifilter", "karate", "accuracy", preset, {"hops": 3})
+        for preset in ("published", "tuned", "none")
+    }
+    usual = UniFilterMethod()
+    assert [(one.lr, one.dropout, one.hops) for one in built.values()] == [  # type: ignore[attr-defined]
+        (0.1, 0.1, 3),
+        (0.2, 0.1, 3),
+        (usual.lr, usual.dropout, 3),
+    ]
 
 
 def test_as_many_splits_as_come_with_the_data(tmp_path: Path) -> None:

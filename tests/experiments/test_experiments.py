@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from unifilter.experiments import EXPERIMENTS, Options, Sources, find_experiments
+from unifilter.experiments.cells import jsonable
 from unifilter.experiments.machine import describe_machine
 from unifilter.experiments.reported import reported
 from unifilter.experiments.reproduce import reproduce, write_results_page
@@ -33,7 +34,7 @@ PARTS: dict[str, tuple[dict[str, Any], int]] = {
     "figure-squashing": ({}, 11),
     "theorems": ({"datasets": ("cora", "pubmed", "actor", "random-regular", "binary-tree")}, 11),
     "table-scaling": ({"datasets": ("actor",)}, 6),
-    "table-formulations": ({"datasets": ("actor", "squirrel")}, 6),
+    "table-formulations": ({"datasets": ("actor", "squirrel")}, 7),
     "table-variants": ({"datasets": ("actor",)}, 4),
     "table-variants-48": ({"datasets": ("actor",), "methods": ("homfilter", "unifilter")}, 2),
     "table-beyond": ({"datasets": ("minesweeper",), "methods": ("unifilter", "mlp", "gcn-res"), "splits": 2}, 6),
@@ -127,13 +128,20 @@ def test_the_scaling_that_comes_closest_to_the_figure_is_named(output: Path) -> 
 def test_both_formulations_and_the_defaults_stand_beside_the_one_reported_figure(output: Path) -> None:
     rows = read_rows(output / "table-formulations" / "results.csv")
     squirrel = {row["at"]["row"]: row["settings"] for row in rows if row["dataset"] == "squirrel"}
-    assert [squirrel[label]["formulation"] for label in squirrel] == ["paper", "paper", "released"]
-    published, defaults, _ = (settings["batch_norm"] for settings in squirrel.values())
-    assert (published, defaults) == (True, UniFilterMethod().batch_norm)
+    assert [squirrel[label]["formulation"] for label in squirrel] == ["paper", "paper", "paper", "released"]
+    published, tuned, defaults, _ = squirrel.values()
+    assert published == jsonable(UniFilterMethod.preset("squirrel", epochs=2).settings())
+    assert tuned == {**published, **UniFilterMethod.tuned["squirrel"]} != published
+    assert defaults == jsonable(UniFilterMethod(epochs=2).settings())
     text = (output / "table-formulations" / "report.html").read_text(encoding="utf-8")
-    assert text.count("<small>67.40 ± 1.25</small>") == 3
-    assert re.search(r"Published settings less defaults, in points: actor [+-]\d+\.\d\d, squirrel [+-]\d", text)
-    assert re.search(r"the defaults are within 2 points on \d of 2 graphs", text)
+    assert text.count("<small>67.40 ± 1.25</small>") == 4
+    [said] = re.findall(
+        r"on the splits that both have: actor [+-]\d+\.\d\d, squirrel ([+-]\d+\.\d\d); within 2 on", text
+    )
+    score = {row["at"]["row"]: 100 * row["outcome"]["test_accuracy"] for row in rows if row["dataset"] == "squirrel"}
+    assert float(said) == pytest.approx(
+        score["as in the paper, tuned settings"] - score["as in the paper, default settings"], abs=0.006
+    )
 
 
 def test_theorems_have_verdicts(output: Path) -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 
 from unifilter._files import write_csv
-from unifilter.cli.options import AsJson, DataDir
+from unifilter.cli.options import AsJson, DataDir, Preset
 from unifilter.cli.output import print_json, print_table
 from unifilter.cli.train import build_method
 from unifilter.comparison import Compared, compare, eigenvalues, plot_responses
@@ -22,10 +22,7 @@ def compare_command(
     ] = "unifilter,homfilter,hetfilter,ortfilter",
     split: Annotated[str, typer.Option(help="60, 48, stratified, or a split that comes with the data.")] = "60",
     splits: Annotated[int, typer.Option(help="How many splits.", min=1)] = 1,
-    preset: Annotated[
-        Literal["published", "none"],
-        typer.Option(help="The published settings for this data set where there are any, or the defaults."),
-    ] = "published",
+    preset: Preset = "published",
     epochs: Annotated[int | None, typer.Option(help="At most so many.")] = None,
     out: Annotated[Path | None, typer.Option(help="The folder; by default comparisons/DATASET.")] = None,
     data_dir: DataDir = None,

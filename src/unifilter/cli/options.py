@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
+Preset = Annotated[
+    Literal["published", "tuned", "none"],
+    typer.Option(help="Published settings for this data set, those tuned here on top of them, or the defaults."),
+]
 DataDir = Annotated[
     Path | None,
     typer.Option(help="Where data sets are kept; by default $UNIFILTER_DATA, else the user's cache folder."),

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 import typer
 
-from unifilter.cli.options import AsJson, DataDir, Settings, parse_settings
+from unifilter.cli.options import AsJson, DataDir, Preset, Settings, parse_settings
 from unifilter.cli.output import print_json, print_table
 from unifilter.datasets import load_dataset
 from unifilter.methods import Method, find_method
@@ -23,10 +23,7 @@ def train_command(
     splits: Annotated[
         int | None, typer.Option(help="How many splits; by default 10, or all that come with the data.", min=1)
     ] = None,
-    preset: Annotated[
-        Literal["published", "none"],
-        typer.Option(help="The published settings for this data set where there are any, or the defaults."),
-    ] = "published",
+    preset: Preset = "published",
     tau: Annotated[str | None, typer.Option(help="Share of the homophily basis in [0, 1], or learn.")] = None,
     hops: Annotated[int | None, typer.Option(help="Number of hops.")] = None,
     features: Annotated[
@@ -68,10 +65,11 @@ def train_command(
 
 
 def build_method(name: str, dataset: str, metric: str, preset: str, changes: dict[str, Any]) -> Method:
-    """A method with its published settings for a data set, or its defaults, and changes on top."""
+    """A method with its published or tuned settings for a data set, or its defaults, and changes on top."""
     family = find_method(name)
-    published = family.presets.get(dataset, {}) if preset == "published" else {}
-    return family.with_settings({"metric": metric, **published, **changes})
+    published = family.presets.get(dataset, {}) if preset != "none" else {}
+    tuned = family.tuned.get(dataset, {}) if preset == "tuned" else {}
+    return family.with_settings({"metric": metric, **published, **tuned, **changes})
 
 
 def draw(run: Run) -> None:

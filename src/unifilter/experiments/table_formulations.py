@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from unifilter.experiments.experiment import SIX_GRAPHS
-from unifilter.experiments.presentation import Presentation
+from unifilter.experiments.presentation import Presentation, score_of
 from unifilter.experiments.reported import reported
 from unifilter.experiments.row_files import Row
 from unifilter.experiments.tables import AccuracyTable, Contender
 
-_PAPER, _DEFAULTS, _RELEASED = "as in the paper", "as in the paper, default settings", "as in the published code"
+_PAPER, _RELEASED = "as in the paper", "as in the published code"
+_TUNED, _DEFAULTS = "as in the paper, tuned settings", "as in the paper, default settings"
 # How far below the published settings the defaults may be.
 _POINTS = 2.0
 
@@ -27,27 +28,40 @@ class TableFormulations(AccuracyTable):
     def contenders(self) -> Mapping[str, Contender]:
         return {
             _PAPER: Contender("unifilter"),
-            _DEFAULTS: Contender("unifilter", published=False),
+            _TUNED: Contender("unifilter", settings="tuned"),
+            _DEFAULTS: Contender("unifilter", settings="default"),
             _RELEASED: Contender("unifilter", {"formulation": "released"}),
         }
 
     def figures(self) -> Mapping[str, Mapping[str, Any]]:
-        # The paper has one figure a graph; which of the two its code was when it was measured is not said.
         return dict.fromkeys(self.contenders(), reported("table-polynomial")["UniFilter"])
 
     def present(self, rows: Sequence[Row]) -> Presentation:
         presentation = super().present(rows)
-        table = presentation.tables[0]
-        gaps = {
-            column: table.entry(_PAPER, column).mean - table.entry(_DEFAULTS, column).mean
-            for column in table.columns
-            if table.entry(_PAPER, column).values and table.entry(_DEFAULTS, column).values
-        }
+        gaps = _gaps(rows)
         if gaps:
             said = ", ".join(f"{column} {gap:+.2f}" for column, gap in gaps.items())
             within = sum(gap <= _POINTS for gap in gaps.values())
             presentation.notes.append(
-                f"Published settings less defaults, in points: {said}; the defaults are within {_POINTS:g} points on "
-                f"{within} of {len(gaps)} graphs."
+                "Points that the defaults are below the tuned settings, or the published ones where none were tuned, "
+                f"on the splits that both have: {said}; within {_POINTS:g} on {within} of {len(gaps)} graphs."
             )
+        presentation.notes.append(
+            "The paper has one figure for each graph. Its frequencies (see table-scaling) say that it is the published "
+            "code's."
+        )
         return presentation
+
+
+def _gaps(rows: Sequence[Row]) -> dict[str, float]:
+    """How far the defaults are below the best settings there are, by the data set."""
+    scores: dict[tuple[str, str], dict[int, float]] = {}
+    for row in rows:
+        scores.setdefault((row["at"]["row"], row["at"]["column"]), {})[row["index"]] = score_of(row)
+    gaps = {}
+    for (label, dataset), defaults in scores.items():
+        best = scores.get((_TUNED, dataset)) or scores.get((_PAPER, dataset)) or {}
+        both = defaults.keys() & best.keys()
+        if label == _DEFAULTS and both:
+            gaps[dataset] = sum(best[index] - defaults[index] for index in both) / len(both)
+    return gaps

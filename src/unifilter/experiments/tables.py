@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from unifilter.experiments.cells import Cell
 from unifilter.experiments.experiment import Experiment, Options, method_of, trained
@@ -21,13 +21,14 @@ class Contender:
 
     Attributes:
         method: The name of the method.
-        changes: Settings that differ from the published ones, or from the defaults.
-        published: Whether the published settings of each data set are used, or the defaults.
+        changes: Settings that differ from those.
+        settings: The published ones of each data set, the defaults, or those that were tuned, on the data sets that
+            have any.
     """
 
     method: str
     changes: Mapping[str, Any] = field(default_factory=dict)
-    published: bool = True
+    settings: Literal["published", "tuned", "default"] = "published"
 
 
 class AccuracyTable(Experiment):
@@ -52,9 +53,19 @@ class AccuracyTable(Experiment):
         cells = []
         for label, one in self.contenders().items():
             at = {"row": label, "column": dataset}
-            preset = self.settings_of(dataset) if one.published else None
+            preset = self.settings_of(dataset)
+            tuned = METHODS[one.method].tuned.get(preset, {}) if one.settings == "tuned" else {}
+            if one.settings == "tuned" and not tuned:
+                continue
             cells += trained(
-                one.method, dataset, facts, options, self.rule, at, changes=dict(one.changes), preset=preset
+                one.method,
+                dataset,
+                facts,
+                options,
+                self.rule,
+                at,
+                changes={**tuned, **one.changes},
+                preset=None if one.settings == "default" else preset,
             )
         return cells
 
@@ -68,7 +79,8 @@ class AccuracyTable(Experiment):
         missing = [label for label in self.figures() if label not in contenders]
         if missing:
             notes.append(f"Reported figures alone, no method yet: {', '.join(missing)}.")
-        meant = [row for row in rows if row["at"]["row"] in contenders and contenders[row["at"]["row"]].published]
+        with_defaults = {label for label, one in contenders.items() if one.settings == "default"}
+        meant = [row for row in rows if row["at"]["row"] not in with_defaults]
         without = sorted({row["method"] for row in meant if row["dataset"] not in METHODS[row["method"]].presets})
         if without:
             notes.append(

@@ -71,6 +71,8 @@ class Method(ABC):
     version: ClassVar[int] = 1
     # Settings per data set, as published.
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
+    # What replaces them where they fall short here: chosen on validation nodes, from the published search space.
+    tuned: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     # Values that `unifilter tune` chooses among; a setting that is not here keeps its default.
     search_space: ClassVar[Mapping[str, Sequence[Any]]] = {}
 

@@ -65,6 +65,10 @@ _PUBLISHED: dict[str, dict[str, Any]] = {
     },
 }  # fmt: skip
 
+# Squirrel's published settings were found with the published code's basis, and with the paper's stop five points short.
+# By the validation score of split 0 shorter rows, a shallower perceptron and a smaller tau make up for it.
+_TUNED: dict[str, dict[str, Any]] = {"squirrel": {"features": "l2", "tau": 0.5, "num_layers": 2}}
+
 # The values the paper searched; "features" is ours.
 _DROPOUTS = tuple(k / 10 for k in range(10))
 _RATES = (0.001, 0.005, 0.01, 0.05, 0.1, 0.15, 0.2)
@@ -102,6 +106,7 @@ class UniFilterMethod(Method):
     paper: ClassVar[str] = "Huang et al., How Universal Polynomial Bases Enhance Spectral Graph Neural Networks, 2024"
     cost: ClassVar[str] = "K + 1 products once; an epoch reads the basis rows twice"
     presets = _PUBLISHED
+    tuned = _TUNED
     search_space: ClassVar[Mapping[str, Sequence[Any]]] = {"tau": tuple(k / 10 for k in range(11)), **_SEARCHED}
 
     # The defaults were chosen by the validation scores of one split of the six small graphs together: none is any
