@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 
 from unifilter.datasets import NodeDataset, Split
+from unifilter.explanation.typical_response import typical_response
 from unifilter.methods import Method, Problem, Workspace, fit
 from unifilter.plots import new_figure
 from unifilter.records import record_of
 
-# Where responses are drawn.
-_POINTS = 201
+# The Laplacian eigenvalues at which responses are compared.
+EIGENVALUES = np.linspace(0.0, 2.0, 201)
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,8 +26,9 @@ class Compared:
     Attributes:
         name: The method.
         records: What each split gave; see :func:`unifilter.records.record_of`.
-        response: The median over channels of the learned filter on the Laplacian eigenvalues in [0, 2], mean over the
-            splits; ``None`` for a method that learns no filter.
+        response: The learned filter on the Laplacian eigenvalues in [0, 2], for a typical channel (see
+            :func:`unifilter.explanation.typical_response.typical_response`), mean over the splits; ``None`` for a
+            method that learns no filter.
     """
 
     name: str
@@ -64,19 +65,13 @@ def compare(
             label = f"{dataset.name} {method.name} split {split.index}"
             fitted = fit(method, Problem(workspace, split.train, split.val), label=label, verbose=verbose)
             records.append(record_of(fitted, dataset, split))
-            if fitted.learner.response is not None:
-                with torch.no_grad():
-                    channels = fitted.learner.response(eigenvalues()).double()
-                responses.append(channels.median(dim=-1).values.numpy())
+            response = typical_response(fitted, workspace, EIGENVALUES)
+            if response is not None:
+                responses.append(response)
         results.append(Compared(method.name, records, np.mean(responses, axis=0) if responses else None))
         if on_method is not None:
             on_method(results[-1])
     return results
-
-
-def eigenvalues() -> torch.Tensor:
-    """The Laplacian eigenvalues at which responses are compared."""
-    return torch.linspace(0, 2, _POINTS)
 
 
 def plot_responses(results: Sequence[Compared], title: str, path: Path) -> bool:
@@ -98,7 +93,7 @@ def plot_responses(results: Sequence[Compared], title: str, path: Path) -> bool:
         size = np.quantile(np.abs(response), 0.9) or 1.0
         style = ("-", "--", "-.", ":")[number % 4]
         colour = colormaps["viridis"](number / max(len(drawn) - 1, 1) * 0.9)
-        axes.plot(eigenvalues().numpy(), response / size, style, color=colour, label=result.name)
+        axes.plot(EIGENVALUES, response / size, style, color=colour, label=result.name)
     axes.set(
         xlabel="Laplacian eigenvalue λ",
         ylabel="gain, divided by its 90 % quantile",

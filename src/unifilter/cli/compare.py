@@ -11,7 +11,7 @@ from unifilter._files import write_csv
 from unifilter.cli.options import AsJson, DataDir, Preset
 from unifilter.cli.output import print_json, print_table
 from unifilter.cli.train import build_method
-from unifilter.comparison import Compared, compare, eigenvalues, plot_responses
+from unifilter.comparison import EIGENVALUES, Compared, compare, plot_responses
 from unifilter.datasets import load_dataset
 
 
@@ -66,7 +66,7 @@ def _write(results: list[Compared], metric: str, folder: Path) -> None:
     rows = [[record.get(name, "") for name in names] for result in results for record in result.records]
     write_csv(folder / "results.csv", names, rows)
     curves = [result for result in results if result.response is not None]
-    columns = [eigenvalues().tolist(), *(result.response.tolist() for result in curves if result.response is not None)]
+    columns = [EIGENVALUES.tolist(), *(result.response.tolist() for result in curves if result.response is not None)]
     header = ["eigenvalue", *(result.name for result in curves)]
     write_csv(folder / "responses.csv", header, [list(line) for line in zip(*columns, strict=True)])
 

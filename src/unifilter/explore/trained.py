@@ -11,8 +11,9 @@ import torch
 
 from unifilter.datasets import Split
 from unifilter.explanation import SpectralExplanation, explain
-from unifilter.explanation.curves import GRID, possible_energy, weighted_quartiles, with_signal
+from unifilter.explanation.curves import GRID
 from unifilter.explanation.trained import universal_parameters
+from unifilter.explanation.typical_response import typical_response
 from unifilter.methods import Fitted, Workspace
 from unifilter.methods.uni_filter import UniFilterMethod
 from unifilter.records import record_of
@@ -55,7 +56,7 @@ def keep(number: int, fitted: Fitted, workspace: Workspace, split: Split) -> Tra
     return Trained(
         number,
         record_of(fitted, workspace.dataset, split),
-        _response(fitted, workspace),
+        typical_response(fitted, workspace, GRID),
         _explanation(fitted, workspace),
     )
 
@@ -63,22 +64,6 @@ def keep(number: int, fitted: Fitted, workspace: Workspace, split: Split) -> Tra
 def finite(value: float) -> float | None:
     """JSON has no word for what is not a number."""
     return value if math.isfinite(value) else None
-
-
-def _response(fitted: Fitted, workspace: Workspace) -> np.ndarray | None:
-    """Channels of the features count by the energy they can have; others count alike."""
-    learner, settings = fitted.learner, fitted.method.settings()
-    if learner.response is None:
-        return None
-    with torch.no_grad():
-        values = learner.response(torch.from_numpy(GRID).float()).double()
-    weights = torch.ones_like(values)
-    if learner.lanczos_weights is not None:
-        fact = workspace.factorization(settings["features"], settings["hops"], settings["self_loops"])
-        signals, kept = with_signal(fact.tridiagonal)
-        weights = possible_energy(signals.orthonormal_polynomials(torch.from_numpy(GRID)))
-        values = values[:, kept]
-    return np.asarray(weighted_quartiles(values.numpy(), weights.numpy())[1])
 
 
 def _weights(fitted: Fitted) -> torch.Tensor:
