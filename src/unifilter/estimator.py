@@ -102,7 +102,7 @@ class UniFilterClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         hidden_channels: int = 128,
         num_layers: int = 3,
         dropout: float = 0.6,
-        basis_dropout: float = 0.5,
+        basis_dropout: float = 0.2,
         batch_norm: bool = False,
         lr: float = 0.05,
         weight_decay: float = 5e-4,
