@@ -2,9 +2,12 @@ from __future__ import annotations
 
 import csv
 import io
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from unifilter.experiments import EXPERIMENTS, Options, Sources, find_experiments
@@ -135,6 +138,24 @@ def test_two_processes_find_what_one_finds(tmp_path: Path, tiny_files: dict[str,
     assert alone.ran == together.ran == 12
     results = "table-estimate-share/results.csv"
     assert table_of(tmp_path / "one" / results) == table_of(tmp_path / "two" / results)
+
+
+def test_processes_end_with_a_run_that_is_killed() -> None:
+    program = """
+import os, time
+from unifilter.experiments import Sources
+from unifilter.experiments.runner import _new_pool
+if __name__ == "__main__":
+    pool = _new_pool(Sources(), 1)
+    print(pool.submit(os.getpid).result(), flush=True)
+    pool.submit(time.sleep, 600).result()
+"""
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None
+        worker = psutil.Process(int(parent.stdout.readline()))
+        assert worker.is_running()
+        parent.kill()
+    worker.wait(timeout=30)
 
 
 @pytest.mark.parametrize(

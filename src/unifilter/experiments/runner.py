@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import threading
 from collections.abc import Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -116,8 +117,17 @@ def _new_pool(sources: Sources, threads: int) -> ProcessPoolExecutor:
 
 def _start(sources: Sources, threads: int) -> None:
     global _worker
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     torch.set_num_threads(threads)
     _worker = Worker(sources)
+
+
+def _end_with_parent() -> None:
+    """Nobody waits for the cell of a run that was killed, and it may take minutes."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 def _outcome(cell: Cell) -> dict[str, Any]:
