@@ -9,6 +9,7 @@ from unifilter.experiments.cells import Cell
 from unifilter.experiments.experiment import Options, method_of
 from unifilter.experiments.presentation import Entry, comparison, paired_interval
 from unifilter.experiments.progress import duration
+from unifilter.experiments.report import measured_text
 from unifilter.experiments.reported import reported, reported_figures
 from unifilter.methods import METHODS, Method
 
@@ -113,3 +114,10 @@ def test_a_cell_says_what_it_is() -> None:
 @pytest.mark.parametrize(("seconds", "text"), [(7.2, "7 s"), (600, "10 min"), (9000, "2.5 h")])
 def test_durations(seconds: float, text: str) -> None:
     assert duration(seconds) == text
+
+
+def test_an_entry_with_fewer_splits_than_others_says_so() -> None:
+    table = comparison("score", {("a", "x"): [1.0, 2.0, 3.0], ("b", "x"): [1.0, 2.0], ("c", "x"): [4.0]}, {}, [], [])
+    assert table.splits == 3
+    texts = [measured_text(table.entry(row, "x"), table) for row in "abc"]
+    assert texts == ["2.00 ± 0.82", "1.50 ± 0.50, 2 splits", "4.00, 1 split"]

@@ -58,16 +58,13 @@ def _table(table: Table) -> list[str]:
         "",
         _line([table.corner, *table.columns]),
         _line(["---"] * (len(table.columns) + 1)),
-        *(
-            _line([row, *(_entry(table.entry(row, column), table.digits) for column in table.columns)])
-            for row in table.rows
-        ),
+        *(_line([row, *(_entry(table.entry(row, column), table) for column in table.columns)]) for row in table.rows),
     ]
 
 
-def _entry(entry: Entry, digits: int) -> str:
-    ours = measured_text(entry, digits) if entry.values else "–"
-    theirs = f" ({reported_text(entry, digits)})" if entry.reported is not None else ""
+def _entry(entry: Entry, table: Table) -> str:
+    ours = measured_text(entry, table) if entry.values else "–"
+    theirs = f" ({reported_text(entry, table.digits)})" if entry.reported is not None else ""
     mark = _MARKS.get(entry.verdict, "")
     return f"{ours}{theirs} {mark}".rstrip()
 

@@ -77,6 +77,11 @@ class Table:
     def entry(self, row: str, column: str) -> Entry:
         return self.entries.get((row, column), Entry())
 
+    @property
+    def splits(self) -> int:
+        """How many splits the entries have that have the most; an entry with fewer is marked."""
+        return max((len(entry.values) for entry in self.entries.values()), default=0)
+
 
 @dataclass(frozen=True)
 class Finding:

@@ -103,7 +103,7 @@ def _section(section: Section) -> str:
 def _table(table: Table) -> str:
     head = "".join(f"<th>{escape(column)}</th>" for column in table.columns)
     lines = [
-        f"<tr><th>{escape(row)}</th>{''.join(_entry(table.entry(row, c), table.digits) for c in table.columns)}</tr>"
+        f"<tr><th>{escape(row)}</th>{''.join(_entry(table.entry(row, column), table) for column in table.columns)}</tr>"
         for row in table.rows
     ]
     caption = f"<caption>{escape(table.title)}</caption>"
@@ -111,18 +111,19 @@ def _table(table: Table) -> str:
     return f'<div class="wide"><table>{caption}{head}<tbody>{"".join(lines)}</tbody></table></div>'
 
 
-def _entry(entry: Entry, digits: int) -> str:
+def _entry(entry: Entry, table: Table) -> str:
     mark = _LEGEND.get(entry.verdict, ("",))[0]
-    ours = f"<b>{measured_text(entry, digits)}</b> {mark}" if entry.values else "–"
-    theirs = f"<small>{reported_text(entry, digits)}</small>" if entry.reported is not None else ""
+    ours = f"<b>{measured_text(entry, table)}</b> {mark}" if entry.values else "–"
+    theirs = f"<small>{reported_text(entry, table.digits)}</small>" if entry.reported is not None else ""
     return f'<td class="{entry.verdict}">{ours}{"<br>" if theirs else ""}{theirs}</td>'
 
 
-def measured_text(entry: Entry, digits: int) -> str:
-    """Mean and standard deviation of what was measured, and of how many splits where there is more than one."""
-    if len(entry.values) == 1:
-        return f"{entry.mean:.{digits}f}"
-    return f"{entry.mean:.{digits}f} ± {entry.deviation:.{digits}f}"
+def measured_text(entry: Entry, table: Table) -> str:
+    """Mean and standard deviation of what was measured, and of how many splits where others have more."""
+    count, text = len(entry.values), f"{entry.mean:.{table.digits}f}"
+    if count > 1:
+        text += f" ± {entry.deviation:.{table.digits}f}"
+    return text if count == table.splits else f"{text}, {count} split{'s' if count > 1 else ''}"
 
 
 def reported_text(entry: Entry, digits: int) -> str:
