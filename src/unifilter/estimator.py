@@ -83,7 +83,7 @@ class UniFilterClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         >>> from unifilter import UniFilterClassifier
         >>> from unifilter.datasets import load_dataset
         >>> karate = load_dataset("karate")
-        >>> clf = UniFilterClassifier(hops=4, epochs=50)
+        >>> clf = UniFilterClassifier(hops=4, epochs=50, monitor="loss")  # steadier where few nodes validate
         >>> clf.fit(karate.graph, karate.features, karate.labels, train=range(0, 34, 2)).predict([1, 33])
         array([0, 1])
     """
