@@ -47,8 +47,8 @@ class TableFormulations(AccuracyTable):
                 f"on the splits that both have: {said}; within {_POINTS:g} on {within} of {len(gaps)} graphs."
             )
         presentation.notes.append(
-            "The paper has one figure for each graph. Its frequencies (see table-scaling) say that it is the published "
-            "code's."
+            "The paper has one figure for each graph. By the frequencies it prints (see table-scaling) it is probably "
+            "the published code's."
         )
         return presentation
 
