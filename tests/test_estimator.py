@@ -276,7 +276,7 @@ def test_a_sweep_touches_no_graph_and_keeps_the_best(data: NodeDataset, factoris
 
 
 def test_a_sweep_prefers_any_score_to_none(data: NodeDataset, monkeypatch: pytest.MonkeyPatch) -> None:
-    clf = refit(data)
+    clf = refit(data, batch_norm=False, dropout=0.5, basis_dropout=0.0, lr=0.05, weight_decay=0.0)
     original = trainer._validate
     calls = iter(range(1000))
 
@@ -288,6 +288,36 @@ def test_a_sweep_prefers_any_score_to_none(data: NodeDataset, monkeypatch: pytes
         rows = clf.sweep(tau=[0.2, 0.8])
     assert np.isnan(rows[0].val_score)
     assert clf.tau == 0.8
+
+
+# What is left open
+
+
+def test_the_best_of_three_kinds_of_training_is_kept(data: NodeDataset) -> None:
+    clf = refit(data, weight_decay=0.01)
+    kinds = UniFilterMethod().candidates()
+    assert sorted(clf.chosen_) == ["basis_dropout", "batch_norm", "dropout", "lr"]
+    apart = [refit(data, weight_decay=0.01, **{name: getattr(kind, name) for name in clf.chosen_}) for kind in kinds]
+    scores = [one.history_.best_score for one in apart]
+    assert all(one.chosen_ == {} for one in apart)
+    assert clf.history_.best_score == max(scores)
+    same = [one for one in apart if np.array_equal(one.predict_proba(), clf.predict_proba())]
+    assert [{name: one.get_params()[name] for name in clf.chosen_} for one in same] == [clf.chosen_]
+    assert clf.get_params()["dropout"] is None  # a parameter stays what it was set to
+
+
+@pytest.mark.parametrize(("given", "kinds"), [(None, 3), (False, 2), (True, 1)])
+def test_batch_norm_that_is_given_leaves_fewer_kinds(given: bool | None, kinds: int) -> None:
+    found = UniFilterMethod(batch_norm=given).candidates()
+    assert len(found) == kinds
+    assert given is None or {method.batch_norm for method in found} == {given}
+    assert all(None not in (method.dropout, method.basis_dropout, method.lr, method.weight_decay) for method in found)
+
+
+@pytest.mark.parametrize("dataset", UniFilterMethod.presets)
+def test_published_settings_leave_nothing_open(dataset: str) -> None:
+    method = UniFilterMethod.preset(dataset)
+    assert list(method.candidates()) == [method]
 
 
 # Training that goes wrong, or is interrupted

@@ -20,7 +20,8 @@ from unifilter.methods.uni_filter import UniFilterMethod
 from unifilter.records import record_of
 from unifilter.runs import Run
 
-METHOD = UniFilterMethod(hops=3, hidden_channels=8, epochs=6)
+OPEN = UniFilterMethod(hops=3, hidden_channels=8, epochs=6)
+METHOD = OPEN.candidates()[0]
 # Figures that say how a run went, not what came out of it.
 TIMES = ("seconds", "peak_memory_mib")
 
@@ -134,6 +135,15 @@ def test_a_killed_run_goes_on_as_if_nothing_had_happened(
         assert (folder / name).read_bytes() == (undisturbed.folder / name).read_bytes(), name
     assert not (folder / "checkpoints").exists()
     assert not [path for path in folder.rglob("*") if path.name.startswith(".")]
+
+
+def test_what_was_left_open_is_in_the_records(dataset: NodeDataset, tmp_path: Path) -> None:
+    run = train(tmp_path / "open", dataset, count=2, method=OPEN)
+    tried = [method.settings() for method in OPEN.candidates()]
+    assert len(tried) == 3
+    assert all(record["settings"] in tried for record in run.records)
+    assert run.config["settings"]["dropout"] is None
+    assert not (run.folder / "checkpoints").exists()
 
 
 def test_a_checkpoint_is_of_the_same_run_whatever_the_number_of_splits(dataset: NodeDataset, tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from unifilter.datasets.dataset import NodeDataset
 from unifilter.datasets.features import FeatureScaling, features_digest, pack_features
 from unifilter.graph import Graph
 from unifilter.labels import Classes
-from unifilter.methods import Fitted, Problem, Workspace, fit
+from unifilter.methods import Fitted, Problem, Workspace, delete_checkpoints, fit
 from unifilter.methods.uni_filter import UniFilterMethod
 from unifilter.model_file import StoredModel
 from unifilter.training.metrics import Metric, score
@@ -48,6 +48,11 @@ class UniFilterClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     A refit with another tau, homophily or basis on the same graph and features reuses their factorisation.
 
+    How much a perceptron should be held back differs from graph to graph. Where ``batch_norm``, ``dropout``,
+    ``basis_dropout``, ``lr`` and ``weight_decay`` are ``None``, three kinds of training are tried one after the other,
+    two without batch normalisation and one with, and the best on the validation nodes is kept: ``chosen_`` says which.
+    What is given is used by all of them; give all five to train once.
+
     Args:
         hops: Number of hops K.
         tau: Share of the homophily basis in [0, 1]; ``None`` takes the homophily, and ``"learn"`` starts there.
@@ -58,9 +63,9 @@ class UniFilterClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         weights: ``"hop"`` learns a weight per hop, ``"channel"`` one per hop and channel.
         features: ``"raw"``, or rows divided by the sum of their absolute values (``"row"``) or length (``"l2"``).
         self_loops: ``"remove"`` or ``"add"``.
-        hidden_channels, num_layers, dropout, batch_norm: The perceptron.
-        basis_dropout: Dropout on the basis elements.
-        lr, weight_decay: Of the perceptron.
+        hidden_channels, num_layers: The perceptron.
+        dropout, batch_norm, lr, weight_decay: Of the perceptron; see above for ``None``.
+        basis_dropout: Dropout on the basis elements; see above for ``None``.
         filter_lr, filter_weight_decay: Of the filter's weights (and of tau and theta where they are learned).
         epochs, patience: At most so many, and how long to wait for an improvement on the validation nodes.
         monitor: Whether to wait for a better validation ``"score"`` or ``"loss"``.
@@ -76,7 +81,8 @@ class UniFilterClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         classes_: The classes, in the order of the columns of :meth:`predict_proba`.
         weights_: Learned weight of each hop, or of each hop and channel.
         tau_, homophily_: The mixture and the homophily that were used, or learned; ``None`` where the basis has none.
-        history_: Losses and scores, epoch by epoch.
+        chosen_: The value of every setting that was left open.
+        history_: Losses and scores, epoch by epoch, of what was kept.
         n_features_in_: Number of features.
 
     Example:
@@ -101,11 +107,11 @@ class UniFilterClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self_loops: Literal["remove", "add"] = "remove",
         hidden_channels: int = 128,
         num_layers: int = 3,
-        dropout: float = 0.6,
-        basis_dropout: float = 0.2,
-        batch_norm: bool = False,
-        lr: float = 0.05,
-        weight_decay: float = 5e-4,
+        dropout: float | None = None,
+        basis_dropout: float | None = None,
+        batch_norm: bool | None = None,
+        lr: float | None = None,
+        weight_decay: float | None = None,
         filter_lr: float = 0.01,
         filter_weight_decay: float = 5e-4,
         epochs: int = 1000,
@@ -191,7 +197,7 @@ class UniFilterClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         # From here on nothing can fail: an estimator never is half of one fit and half of another.
         self._adopt(fitted, problem, classes.values)
         if saved is not None:
-            saved.unlink(missing_ok=True)
+            delete_checkpoints(method, saved)
         return self
 
     def sweep(
@@ -288,6 +294,9 @@ class UniFilterClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         stored = StoredModel.from_fitted(fitted, fact.tridiagonal, classes, self.get_params())
         self._take(stored, fitted, problem)
         self.history_ = fitted.history
+        settings, given = fitted.method.settings(), self._method().settings()
+        # tau and homophily are found out, not chosen: they have attributes of their own.
+        self.chosen_ = {name: value for name, value in settings.items() if given[name] is None and value is not None}
 
     def _take(self, stored: StoredModel, fitted: Fitted | None, problem: Problem | None) -> None:
         self._stored, self._fitted, self._problem = stored, fitted, problem

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from unifilter._files import whole_text_file, write_csv
 from unifilter.datasets import NodeDataset
-from unifilter.methods import Fitted, Method, Problem, Workspace, fit
+from unifilter.methods import Fitted, Method, Problem, Workspace, delete_checkpoints, fit
 from unifilter.methods.uni_filter import UniFilterMethod
 from unifilter.model_file import StoredModel
 from unifilter.records import record_of
@@ -119,7 +119,7 @@ class Run:
             self.records.append(record)
             self._write_history(fitted, split.index)
             self._write_records()
-            checkpoint.unlink(missing_ok=True)
+            delete_checkpoints(self.method, checkpoint)
             yield record
         shutil.rmtree(self.folder / "checkpoints", ignore_errors=True)
 

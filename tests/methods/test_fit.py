@@ -26,7 +26,7 @@ def one_thread() -> Iterator[None]:
 
 
 def small(**settings: Any) -> UniFilterMethod:
-    return UniFilterMethod(**{"hops": 3, "hidden_channels": 16, "epochs": 10, "lr": 0.02} | settings)
+    return UniFilterMethod(**{"hops": 3, "hidden_channels": 16, "epochs": 10, "lr": 0.02} | settings).candidates()[0]
 
 
 def logits(fitted: Fitted) -> torch.Tensor:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from importlib.resources import files
 from pathlib import Path
@@ -106,7 +107,7 @@ def make_app(session: Session) -> Starlette:
 
 async def _events(session: Session, training: Training) -> AsyncIterator[str]:
     """Every epoch of a training once, as they come; then how it ended. A page that comes later gets all of it."""
-    sent = [0] * len(training.methods)
+    sent: Counter[int] = Counter()
     while True:
         # Asked before the curves are read, so that the last epochs are not missed.
         ended = training.state != "running"

@@ -7,6 +7,7 @@ import traceback
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Any, Literal
 
 from unifilter.datasets import Split
@@ -61,7 +62,7 @@ class Training:
 
     Attributes:
         state: How it stands; ``message`` says it in words.
-        curves: One for each method that was begun.
+        curves: One for each method that was begun, or for each of its candidates.
     """
 
     def __init__(
@@ -113,13 +114,12 @@ class Training:
 
     def _train_all(self) -> tuple[State, str]:
         for number, method in enumerate(self.methods, self.first_number):
-            curve = Curve(method.name, method.metric, method.epochs)
-            self.curves.append(curve)
+            self._begin(method, 1)
             problem = Problem(self.workspace, self.split.train, self.split.val)
             with warnings.catch_warnings():
                 # The page says how a training ended.
                 warnings.simplefilter("ignore", DivergedWarning)
-                fitted = fit(method, problem, on_epoch=self._watch(curve))
+                fitted = fit(method, problem, on_epoch=self._watch(method))
             self._on_trained(keep(number, fitted, self.workspace, self.split))
             if self._stop.is_set():
                 return (
@@ -128,8 +128,19 @@ class Training:
                 )
         return "done", f"trained {', '.join(method.name for method in self.methods)}"
 
-    def _watch(self, curve: Curve) -> Callable[[History], bool]:
+    def _begin(self, method: Method, number: int) -> None:
+        """A curve for a method, or for one of the candidates of a method that leaves settings open."""
+        of = len(method.candidates())
+        name = f"{method.name} ({number} of {of})" if of > 1 else method.name
+        self.curves.append(Curve(name, method.metric, method.epochs))
+
+    def _watch(self, method: Method) -> Callable[[History], bool]:
+        following = count(2)
+
         def note(history: History) -> bool:
+            if history.epochs == 1 and self.curves[-1].loss:
+                self._begin(method, next(following))
+            curve = self.curves[-1]
             curve.loss.append(finite(history.loss[-1]))
             curve.score.append(finite(history.val_score[-1]))
             return self._stop.is_set()

@@ -9,7 +9,7 @@ from unifilter.methods.bernnet import BernNetMethod
 from unifilter.methods.chebnet import ChebNetMethod
 from unifilter.methods.chebnetii import ChebNetIIMethod
 from unifilter.methods.evennet import EvenNetMethod
-from unifilter.methods.fit import Fitted, fit
+from unifilter.methods.fit import Fitted, delete_checkpoints, fit
 from unifilter.methods.gcn import GCNMethod, ResidualGCNMethod
 from unifilter.methods.gprgnn import GPRGNNMethod
 from unifilter.methods.jacobiconv import JacobiConvMethod
@@ -54,4 +54,14 @@ def find_method(name: str) -> type[Method]:
     return METHODS[name]
 
 
-__all__ = ["METHODS", "Fitted", "Learner", "Method", "Problem", "Workspace", "find_method", "fit"]
+__all__ = [
+    "METHODS",
+    "Fitted",
+    "Learner",
+    "Method",
+    "Problem",
+    "Workspace",
+    "delete_checkpoints",
+    "find_method",
+    "fit",
+]

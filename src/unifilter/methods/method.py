@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Integral, Real
-from typing import Any, ClassVar, Literal, get_type_hints
+from typing import Any, ClassVar, Literal, get_args, get_type_hints
 
 from torch import Tensor, nn
 from typing_extensions import Self
@@ -85,7 +85,14 @@ class Method(ABC):
 
     @abstractmethod
     def build(self, problem: Problem) -> Learner:
-        """A fresh model for the problem. Its initial weights come from torch's generator, which is seeded."""
+        """A fresh model for the problem. Its initial weights come from torch's generator, which is seeded.
+
+        Where settings are left open it is that of the first candidate.
+        """
+
+    def candidates(self) -> Sequence[Self]:
+        """What is trained, the best on the validation nodes to be kept: itself, unless some setting is left open."""
+        return (self,)
 
     def optimisation(self) -> Optimisation:
         return Optimisation(self.epochs, self.optimizer, self.batch_size, self.metric, self.seed)
@@ -103,8 +110,11 @@ class Method(ABC):
         for name, value in settings.items():
             if name not in known:
                 raise ValueError(f"{cls.name} has no setting {name!r}: it has {', '.join(known)}")
-            kind, what = _KINDS.get(kinds[name], (object, ""))
-            if not isinstance(value, kind) or (isinstance(value, bool) and kinds[name] in (int, float)):
+            plain = [kind for kind in (get_args(kinds[name]) or (kinds[name],)) if kind is not type(None)]
+            kind, what = _KINDS.get(plain[0], (object, "")) if len(plain) == 1 else (object, "")
+            if value is None and type(None) in get_args(kinds[name]):
+                continue
+            if not isinstance(value, kind) or (isinstance(value, bool) and plain[0] in (int, float)):
                 raise ValueError(f"the setting {name} of {cls.name} must be {what}, not {value!r}")
         return cls(**settings)
 

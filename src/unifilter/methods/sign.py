@@ -33,7 +33,7 @@ class SIGNMethod(Method):
     cost: ClassVar[str] = "K + 1 products once; K + 1 copies of the features in memory, each with a layer of its own"
     search_space: ClassVar[Mapping[str, Sequence[Any]]] = {**NETWORK, "hops": (1, 2, 3, 4, 5)}
 
-    features: FeatureScaling = "row"
+    features: FeatureScaling = "raw"
     hops: int = 3
     hidden_channels: int = 64
     dropout: float = 0.5
