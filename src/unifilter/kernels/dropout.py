@@ -28,7 +28,7 @@ class _Dropout(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor, p: float, seed: int) -> Tensor:
         ctx.p, ctx.seed = p, seed
-        return _drop(x, p, seed)
+        return drop_rows(x, p, seed)
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
@@ -36,7 +36,8 @@ class _Dropout(torch.autograd.Function):
         return _Dropout.apply(grad, ctx.p, ctx.seed), None, None  # type: ignore[no-untyped-call]
 
 
-def _drop(x: Tensor, p: float, seed: int) -> Tensor:
+def drop_rows(x: Tensor, p: float, seed: int, first_row: int = 0) -> Tensor:
+    """Some rows of a matrix with the mask that a seed gives them; not differentiable."""
     source = x.detach().contiguous().numpy()
     # torch's memory starts on a cache line, numpy's anywhere: a matrix product may round differently by that.
     dropped = torch.empty(source.shape, dtype=x.dtype)
@@ -44,7 +45,7 @@ def _drop(x: Tensor, p: float, seed: int) -> Tensor:
     mask = make_mask(p, seed, source.dtype)
 
     def drop_part(part: slice) -> None:
-        _drop_rows(source[part], part.start, mask, result[part])
+        _drop_rows(source[part], first_row + part.start, mask, result[part])
 
     for_each(drop_part, parts_of(len(source)), source.size)
     return dropped

@@ -63,6 +63,7 @@ class SpecformerMethod(Method):
     name: ClassVar[str] = "specformer"
     paper: ClassVar[str] = "Bo et al., Specformer: Spectral Graph Neural Networks Meet Transformers, 2023"
     cost: ClassVar[str] = "an eigendecomposition, n^3, once per graph; an epoch is dense products and attention, n^2"
+    version: ClassVar[int] = 2  # other masks in the attention
     presets = _PUBLISHED
     search_space: ClassVar[Mapping[str, Sequence[Any]]] = {
         **NETWORK,

@@ -6,8 +6,10 @@ import math
 
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import linear
 
 from unifilter._checks import check_count, check_rate
+from unifilter.kernels.attention import attention
 from unifilter.kernels.dropout import dropout
 from unifilter.nn.norms import Norm, make_norm
 
@@ -134,9 +136,17 @@ class EigenvalueTransformer(nn.Module):
     def forward(self, values: Tensor) -> Tensor:
         waves = values[:, None] * self.wavelengths
         code = self.encoder(torch.cat([values[:, None], waves.sin(), waves.cos()], dim=1))
-        normed = self.attention_norm(code)
-        attended, _ = self.attention(normed, normed, normed, need_weights=False)
-        code = code + dropout(attended, self.dropout if self.training else 0.0)
-        code = code + dropout(self.feedforward(self.feedforward_norm(code)), self.dropout if self.training else 0.0)
+        rate = self.dropout if self.training else 0.0
+        code = code + dropout(self._attend(self.attention_norm(code), rate), rate)
+        code = code + dropout(self.feedforward(self.feedforward_norm(code)), rate)
         new_values: Tensor = self.decoder(code)
         return new_values
+
+    def _attend(self, code: Tensor, rate: float) -> Tensor:
+        """What ``self.attention(code, code, code)`` is, without a weight for every pair in memory."""
+        projected = linear(code, self.attention.in_proj_weight, self.attention.in_proj_bias)
+        # [k, 3 * channels] as queries, keys and values of each head
+        parts = projected.view(len(code), 3, self.attention.num_heads, -1).permute(1, 2, 0, 3).contiguous()
+        attended = attention(parts[0], parts[1], parts[2], p=rate).transpose(0, 1).reshape(code.shape)
+        result: Tensor = self.attention.out_proj(attended)
+        return result

@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import Tensor
+from torch.nn.functional import scaled_dot_product_attention
+
+from unifilter.kernels import attention as module
+from unifilter.kernels.attention import attention
+
+HEADS, LENGTH, CHANNELS = 2, 70, 4
+
+
+def inputs(seed: int = 0, dtype: torch.dtype = torch.float64) -> list[Tensor]:
+    generator = torch.Generator().manual_seed(seed)
+    return [torch.randn(HEADS, LENGTH, CHANNELS, dtype=dtype, generator=generator).requires_grad_() for _ in range(3)]
+
+
+def mask_of(p: float, seed: int) -> Tensor:
+    """What dropout does to the weights, seen through values that are the identity."""
+    torch.manual_seed(seed)
+    zeros = torch.zeros(HEADS, LENGTH, LENGTH, dtype=torch.float64)
+    return attention(zeros, zeros, torch.eye(LENGTH, dtype=torch.float64).expand_as(zeros), p) * LENGTH
+
+
+@pytest.fixture(params=[1 << 19, 7 * HEADS * LENGTH, 1], ids=["whole", "parts", "rows"])
+def parts(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_WEIGHTS_AT_ONCE", request.param)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_without_dropout_it_is_torch_s(dtype: torch.dtype) -> None:
+    q, k, v = inputs(dtype=dtype)
+    torch.testing.assert_close(attention(q, k, v), scaled_dot_product_attention(q, k, v))
+
+
+@pytest.mark.usefixtures("parts")
+def test_with_dropout_it_is_the_formula_with_the_same_mask() -> None:
+    q, k, v = inputs()
+    mask = mask_of(0.3, seed=5)
+    torch.manual_seed(5)
+    found = attention(q, k, v, 0.3)
+    expected = (torch.softmax(q @ k.mT / CHANNELS**0.5, dim=2) * mask) @ v
+    torch.testing.assert_close(found, expected)
+    slope = torch.randn(found.shape, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
+    torch.testing.assert_close(
+        torch.autograd.grad(found, (q, k, v), slope), torch.autograd.grad(expected, (q, k, v), slope)
+    )
+
+
+@pytest.mark.usefixtures("parts")
+def test_the_mask_drops_the_share_and_keeps_the_expectation() -> None:
+    mask = mask_of(0.3, seed=1)
+    kept = mask > 0
+    # 9,800 elements: four standard deviations are 0.019.
+    assert kept.double().mean() == pytest.approx(0.7, abs=0.019)
+    assert torch.allclose(mask[kept], torch.tensor(1 / 0.7, dtype=torch.float64))
+    assert torch.equal(mask, mask_of(0.3, seed=1))
+    assert not torch.equal(mask, mask_of(0.3, seed=2))
+    assert len({row.numpy().tobytes() for row in kept.flatten(0, 1)}) == HEADS * LENGTH  # no row repeats another
+
+
+def test_the_mask_does_not_depend_on_the_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_WEIGHTS_AT_ONCE", HEADS * LENGTH * LENGTH)
+    whole = mask_of(0.5, seed=3)
+    monkeypatch.setattr(module, "_WEIGHTS_AT_ONCE", 1)
+    assert torch.equal(whole, mask_of(0.5, seed=3))
+
+
+def test_few_keys_take_torch_s_path() -> None:
+    q, k, v = (x[:, :5] for x in inputs())
+    torch.manual_seed(0)
+    found = attention(q, k, v, 0.5)
+    torch.manual_seed(0)
+    torch.testing.assert_close(found, scaled_dot_product_attention(q[None], k[None], v[None], dropout_p=0.5)[0])
