@@ -6,11 +6,11 @@ import torch
 
 from unifilter import dirichlet_energy, edge_homophily, factorize
 from unifilter.datasets.synthetic import binary_tree, contextual_sbm
-from unifilter.experiments.cells import Cell, method_cell
+from unifilter.experiments.cells import Cell, identity_of, key_of, method_cell
 from unifilter.experiments.measures import MEASURES, version_of
 from unifilter.experiments.measures import energy as energy_module
 from unifilter.experiments.sources import Sources
-from unifilter.methods import Workspace, find_method
+from unifilter.methods import Workspace, find_method, uni_filter
 
 
 def measure(workspace: Workspace, name: str, split: str = "", **settings: object) -> dict[str, object]:
@@ -135,3 +135,20 @@ def test_a_cells_version_is_its_methods(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(find_method("mlp"), "version", 7)
     assert version_of(cell) == 7
     assert version_of(Cell("energy", "any", {})) == 1
+
+
+def test_what_is_left_open_is_told_with_what_was_tried_and_chosen(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    changes = {"epochs": 2, "hops": 2, "hidden_channels": 8, "lr": 0.01}
+    cell = method_cell("unifilter", "any", "accuracy", {}, "random-60-20-20", 0, changes)
+    tried = cell.settings["candidates"]
+    assert len(tried) == len(uni_filter._OPEN)
+    assert all(sorted(one) == ["basis_dropout", "batch_norm", "dropout", "weight_decay"] for one in tried)
+    assert MEASURES["train"].function(workspace, cell)["chosen"] in tried
+    closed = method_cell("mlp", "any", "accuracy", {}, "random-60-20-20", 0, {"epochs": 2})
+    assert "candidates" not in closed.settings
+    # Another thing to choose from is another cell.
+    monkeypatch.setattr(uni_filter, "_OPEN", uni_filter._OPEN[1:])
+    other = method_cell("unifilter", "any", "accuracy", {}, "random-60-20-20", 0, changes)
+    assert key_of(identity_of(other, "", "", 1)) != key_of(identity_of(cell, "", "", 1))

@@ -39,6 +39,9 @@ class Cell:
         return f"{self.dataset} {self.method or self.measure}{split}{f' ({where})' if where else ''}"
 
 
+# Where the settings of a cell say what is tried for those that are left open.
+CANDIDATES = "candidates"
+
 # What a key is made of. The name of the data set is for people: its checksum counts.
 IDENTITY = ("measure", "method", "version", "checksum", "split", "index", "settings")
 
@@ -94,7 +97,14 @@ def method_cell(
     family = find_method(method)
     published = family.presets.get(preset, {}) if preset is not None else {}
     built = family.with_settings({"metric": metric, **published, **(changes or {})})
-    return Cell("train", dataset, at, split, index, method, jsonable(built.settings()))
+    settings = built.settings()
+    candidates = built.candidates()
+    if len(candidates) > 1:
+        # What is chosen depends on what there is to choose from.
+        settings[CANDIDATES] = [
+            {name: value for name, value in one.settings().items() if value != settings[name]} for one in candidates
+        ]
+    return Cell("train", dataset, at, split, index, method, jsonable(settings))
 
 
 def jsonable(value: Any) -> Any:

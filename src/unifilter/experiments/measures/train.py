@@ -8,7 +8,7 @@ import torch
 
 from unifilter.bases import make_basis
 from unifilter.datasets import Split
-from unifilter.experiments.cells import Cell
+from unifilter.experiments.cells import CANDIDATES, Cell
 from unifilter.experiments.sources import choose_split
 from unifilter.methods import Fitted, Method, Problem, Workspace, find_method, fit
 from unifilter.records import record_of
@@ -20,7 +20,8 @@ _SAID = ("dataset", "checksum", "method", "method_version", "split", "index", "s
 def measure_training(workspace: Workspace, cell: Cell) -> dict[str, Any]:
     """Scores, time and memory; for filters on a factorisation also the learned weights and where they act."""
     split = choose_split(workspace.dataset, cell.split, cell.index)
-    return _train(find_method(cell.method).with_settings(cell.settings), workspace, split)
+    settings = {name: value for name, value in cell.settings.items() if name != CANDIDATES}
+    return _train(find_method(cell.method).with_settings(settings), workspace, split)
 
 
 def measure_tuned_training(workspace: Workspace, cell: Cell) -> dict[str, Any]:
@@ -38,8 +39,10 @@ def measure_tuned_training(workspace: Workspace, cell: Cell) -> dict[str, Any]:
 def _train(method: Method, workspace: Workspace, split: Split) -> dict[str, Any]:
     fitted = fit(method, Problem(workspace, split.train, split.val))
     record = record_of(fitted, workspace.dataset, split)
+    chosen = {name: value for name, value in record["settings"].items() if value != method.settings()[name]}
     return {
         **{name: value for name, value in record.items() if name not in _SAID and value is not None},
+        **({"chosen": chosen} if len(method.candidates()) > 1 else {}),
         "train_nodes": len(split.train),
         "test_nodes": len(split.test),
         **_spectrum(fitted, workspace),
