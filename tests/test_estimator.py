@@ -27,7 +27,17 @@ from unifilter.methods.uni_filter import UniFilterMethod
 from unifilter.model_file import StoredModel
 from unifilter.training import DivergedWarning, TrainingInterrupted, trainer
 
-SMALL = {"hops": 3, "hidden_channels": 8, "epochs": 8}
+# Nothing left to choose: one training.
+SMALL = {
+    "hops": 3,
+    "hidden_channels": 8,
+    "epochs": 8,
+    "batch_norm": False,
+    "dropout": 0.5,
+    "basis_dropout": 0.2,
+    "lr": 0.05,
+    "weight_decay": 5e-4,
+}
 
 
 @pytest.fixture(scope="module")
@@ -276,7 +286,7 @@ def test_a_sweep_touches_no_graph_and_keeps_the_best(data: NodeDataset, factoris
 
 
 def test_a_sweep_prefers_any_score_to_none(data: NodeDataset, monkeypatch: pytest.MonkeyPatch) -> None:
-    clf = refit(data, batch_norm=False, dropout=0.5, basis_dropout=0.0, lr=0.05, weight_decay=0.0)
+    clf = refit(data)
     original = trainer._validate
     calls = iter(range(1000))
 
@@ -294,7 +304,8 @@ def test_a_sweep_prefers_any_score_to_none(data: NodeDataset, monkeypatch: pytes
 
 
 def test_the_best_of_all_kinds_of_training_is_kept(data: NodeDataset) -> None:
-    clf = refit(data, weight_decay=0.01)
+    still_open = dict.fromkeys(("batch_norm", "dropout", "basis_dropout", "lr"))
+    clf = refit(data, weight_decay=0.01, **still_open)
     kinds = UniFilterMethod().candidates()
     assert sorted(clf.chosen_) == ["basis_dropout", "batch_norm", "dropout", "lr"]
     apart = [refit(data, weight_decay=0.01, **{name: getattr(kind, name) for name in clf.chosen_}) for kind in kinds]
@@ -458,7 +469,9 @@ np.save(sys.argv[3], clf.predict_proba(graph=graph, x=arrays["x"]))
 
 def test_a_saved_model_predicts_the_same_in_another_process(data: NodeDataset, tmp_path: Path) -> None:
     names = np.array(["ape", "bee", "cat"])[data.labels.numpy()]
-    clf = UniFilterClassifier(**SMALL, features="l2", self_loops="add", batch_norm=True, tau=np.float32(0.5))
+    clf = UniFilterClassifier(
+        **{**SMALL, "features": "l2", "self_loops": "add", "batch_norm": True, "tau": np.float32(0.5)}
+    )
     clf.fit(data.graph, data.features, names)
     graph, x = grown(data)
     model, arrays, result = (tmp_path / name for name in ("a model.unifilter", "arrays.npz", "result.npy"))

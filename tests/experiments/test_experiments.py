@@ -132,6 +132,7 @@ def test_both_formulations_and_the_defaults_stand_beside_the_one_reported_figure
     published, tuned, defaults, _ = squirrel.values()
     assert published == jsonable(UniFilterMethod.preset("squirrel", epochs=2).settings())
     assert tuned == {**published, **UniFilterMethod.tuned["squirrel"]} != published
+    assert len(defaults.pop("candidates")) == len(UniFilterMethod().candidates())
     assert defaults == jsonable(UniFilterMethod(epochs=2).settings())
     text = (output / "table-formulations" / "report.html").read_text(encoding="utf-8")
     assert text.count("<small>67.40 ± 1.25</small>") == 4
