@@ -325,6 +325,11 @@ def test_batch_norm_that_is_given_leaves_fewer_kinds(given: bool | None, kinds: 
     assert all(None not in (method.dropout, method.basis_dropout, method.lr, method.weight_decay) for method in found)
 
 
+def test_batch_norm_that_means_nothing_is_refused(data: NodeDataset) -> None:
+    with pytest.raises(ValueError, match="batch_norm must be True, False or None, which tries both, not 'yes'"):
+        refit(data, batch_norm="yes")
+
+
 @pytest.mark.parametrize("dataset", UniFilterMethod.presets)
 def test_published_settings_leave_nothing_open(dataset: str) -> None:
     method = UniFilterMethod.preset(dataset)

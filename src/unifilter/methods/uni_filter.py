@@ -146,6 +146,8 @@ class UniFilterMethod(Method):
     monitor: Literal["score", "loss"] = "score"
 
     def candidates(self) -> Sequence[Self]:
+        if self.batch_norm not in (None, False, True):
+            raise ValueError(f"batch_norm must be True, False or None, which tries both, not {self.batch_norm!r}")
         filled = []
         for kind in _OPEN:
             if self.batch_norm in (None, kind["batch_norm"]):
