@@ -317,7 +317,7 @@ def test_the_best_of_all_kinds_of_training_is_kept(data: NodeDataset) -> None:
     assert clf.get_params()["dropout"] is None  # a parameter stays what it was set to
 
 
-@pytest.mark.parametrize(("given", "kinds"), [(None, 4), (False, 3), (True, 1)])
+@pytest.mark.parametrize(("given", "kinds"), [(None, 5), (False, 4), (True, 1)])
 def test_batch_norm_that_is_given_leaves_fewer_kinds(given: bool | None, kinds: int) -> None:
     found = UniFilterMethod(batch_norm=given).candidates()
     assert len(found) == kinds

@@ -49,7 +49,7 @@ class UniFilterClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     A refit with another tau, homophily or basis on the same graph and features reuses their factorisation.
 
     How much a perceptron should be held back differs from graph to graph. Where ``batch_norm``, ``dropout``,
-    ``basis_dropout``, ``lr`` and ``weight_decay`` are ``None``, four kinds of training are tried one after the other,
+    ``basis_dropout``, ``lr`` and ``weight_decay`` are ``None``, five kinds of training are tried one after the other,
     three without batch normalisation and one with, and the best on the validation nodes is kept: see ``chosen_``.
     What is given is used by all of them; give all five to train once.
 

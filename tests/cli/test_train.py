@@ -102,7 +102,7 @@ def test_interrupted_it_says_how_to_go_on_and_does(tmp_path: Path, monkeypatch: 
     original, calls = trainer._validate, iter(range(1000))
 
     def then_interrupt(*arguments: Any) -> tuple[float, float]:
-        if next(calls) == 4 * 4 + 1:  # in the second epoch of the second split, after four candidates on the first
+        if next(calls) == 5 * 4 + 1:  # in the second epoch of the second split, after five candidates on the first
             signal.raise_signal(signal.SIGINT)
         return original(*arguments)
 

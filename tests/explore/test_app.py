@@ -71,17 +71,17 @@ def test_every_epoch_is_sent_once_and_again_to_who_comes_later(client: TestClien
     training = opened.training
     assert training is not None
     for found in (live, later):
-        losses: list[list[float]] = [[] for _ in range(5)]  # four candidates of UniFilter, and a perceptron
+        losses: list[list[float]] = [[] for _ in range(6)]  # five candidates of UniFilter, and a perceptron
         for name, data in found[:-1]:
             assert name == "epochs"
             assert data["from"] == len(losses[data["number"]])
             losses[data["number"]] += data["loss"]
         assert losses == [curve.loss for curve in training.curves]
         assert list(dict.fromkeys(data["method"] for _, data in found[:-1])) == [
-            *(f"unifilter ({number} of 4)" for number in (1, 2, 3, 4)),
+            *(f"unifilter ({number} of 5)" for number in (1, 2, 3, 4, 5)),
             "mlp",
         ]
-        assert [len(one) for one in losses] == [40] * 5
+        assert [len(one) for one in losses] == [40] * 6
         assert found[-1] == ("end", training.to_dict())
         assert found[-1][1]["message"] == "trained unifilter, mlp"
     trained = client.get("/state").json()["trained"]

@@ -204,7 +204,7 @@ def test_a_curve_grows_while_the_page_stays_alive_until_it_is_stopped(
     other.page.wait_for_function("(text) => document.getElementById('train-alert').textContent === text", arg=refusal)
     other.page.click("#open")
     other.page.wait_for_function("(text) => document.getElementById('data-alert').textContent === text", arg=refusal)
-    assert "unifilter (1 of 4): epoch" in page.inner_text("#train-status")
+    assert "unifilter (1 of 5): epoch" in page.inner_text("#train-status")
     picture(opened, "explore-training")
     page.click("#stop")
     trained(opened, 1)
