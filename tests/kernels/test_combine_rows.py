@@ -12,8 +12,10 @@ from unifilter.kernels.combine_rows import combine_rows
 from unifilter.kernels.dropout import dropout
 
 FLOATS = [torch.float32, torch.float64]
-# Fewer than the lanes, exactly the lanes, one more, several with a rest, and more than are worked on together.
-CHANNELS = [5, 32, 33, 77, 1040]
+# Fewer than the lanes of a row, exactly the lanes, one more, several with a rest, and more than are worked on together.
+CHANNELS = [5, 16, 17, 32, 77, 1040]
+# Less than a group of rows in each part, and a whole group with a rest or without.
+ROW_COUNTS = [1, 11, 32, 43]
 
 
 @pytest.fixture
@@ -47,8 +49,9 @@ def dense_sum(
 @pytest.mark.parametrize("channels", CHANNELS)
 @pytest.mark.parametrize("with_coefficients", [False, True])
 @pytest.mark.parametrize("p", [0.0, 0.4])
+@pytest.mark.parametrize("rows", ROW_COUNTS)
 def test_sum_and_slope_are_those_of_the_dense_basis(
-    dtype: torch.dtype, channels: int, with_coefficients: bool, p: float
+    dtype: torch.dtype, channels: int, with_coefficients: bool, p: float, rows: int
 ) -> None:
     vectors = draw(4, 30, channels, dtype=dtype)
     coefficients = draw(3, 4, channels, dtype=dtype, seed=1) if with_coefficients else None
@@ -57,7 +60,7 @@ def test_sum_and_slope_are_those_of_the_dense_basis(
         coefficients[2] = 0
     count = 3 if with_coefficients else 4
     weights = draw(count, channels, dtype=dtype, seed=2).requires_grad_()
-    nodes = torch.tensor([7, 0, 29, 7, 7, 12, 3, 28, 1, 2, 15])
+    nodes = torch.randint(30, (rows,), generator=torch.Generator().manual_seed(4))  # in any order, some twice
     slope = draw(len(nodes), channels, dtype=dtype, seed=3)
 
     result = combine_rows(vectors, coefficients, weights, nodes, p, seed=5)
@@ -80,7 +83,7 @@ def test_sum_and_slope_are_those_of_the_dense_basis(
 def test_dropout_on_the_result_is_dropout_after_the_sum(
     dtype: torch.dtype, channels: int, with_coefficients: bool, p: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    vectors, nodes = draw(3, 20, channels, dtype=dtype), torch.tensor([7, 0, 19, 7, 12, 3, 18, 1, 2])
+    vectors, nodes = draw(3, 20, channels, dtype=dtype), torch.tensor([7, 0, 19, 7, 12, 3, 18, 1, 2] * 5)
     coefficients = draw(3, 3, channels, dtype=dtype, seed=1) if with_coefficients else None
     weights = draw(3, channels, dtype=dtype, seed=2).requires_grad_()
     slope = draw(len(nodes), channels, dtype=dtype, seed=3)

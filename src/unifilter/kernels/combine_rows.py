@@ -15,9 +15,22 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from unifilter.kernels.compiling import compile_kernel
-from unifilter.kernels.lanes import BYTES, keep, load, prefetch_for_reading, splat, store
+from unifilter.kernels.compiling import compile_inline, compile_kernel
 from unifilter.kernels.random_bits import ALWAYS, make_mask, mixed_key
+from unifilter.kernels.row_lanes import (
+    ROW_BYTES,
+    ROWS,
+    add_rows,
+    at_rows,
+    keep_rows,
+    load_for_rows,
+    load_rows,
+    prefetch_rows,
+    rows_from,
+    same,
+    splat_rows,
+    store_rows,
+)
 from unifilter.kernels.threads import for_each, parts_of
 
 # Columns worked on together: their small matrices stay in the cache of one core while the rows go by.
@@ -54,7 +67,7 @@ def combine_rows(
     # The kernels know two precisions, and the slope in the weights alone.
     learned = vectors.requires_grad or (coefficients is not None and coefficients.requires_grad)
     suits = vectors.device.type == "cpu" and vectors.dtype in (torch.float32, torch.float64) and not learned
-    if not suits or vectors.shape[2] < BYTES // vectors.element_size():
+    if not suits or vectors.shape[2] < ROW_BYTES // vectors.element_size():
         return _combine_rows_torch(vectors, coefficients, weights, nodes, *masks)
     return _CombineRows.apply(weights, vectors, coefficients, nodes, *masks)  # type: ignore[no-any-return,no-untyped-call]
 
@@ -137,77 +150,102 @@ def _as_matrix(coefficients: Tensor | None, like: np.ndarray) -> tuple[np.ndarra
     return matrix, np.array([int(np.flatnonzero(row.any(axis=1)).max(initial=-1)) + 1 for row in matrix])
 
 
+@compile_inline
+def _row_keys(key, first_row, rows, k):  # type: ignore[no-untyped-def]
+    return (
+        mixed_key(key, first_row + rows[0], k),
+        mixed_key(key, first_row + rows[1], k),
+        mixed_key(key, first_row + rows[2], k),
+        mixed_key(key, first_row + rows[3], k),
+    )
+
+
 @compile_kernel
 def _forward(vectors, matrix, terms, nodes, first_row, of_basis, of_result, weights, result):  # type: ignore[no-untyped-def]
     count, channels = weights.shape
-    lanes = BYTES // vectors.itemsize
+    lanes = ROW_BYTES // vectors.itemsize
     direct = len(terms) == 0
-    keys = np.empty(count, np.uint64)
+    zero, scale, result_scale = vectors.dtype.type(0), of_basis.scale, of_result.scale
+    keys = np.empty((count, ROWS), np.uint64)
     for begin in range(0, channels, _COLUMNS):
-        for row in range(len(nodes)):
-            node, next_node = nodes[row], nodes[min(row + 1, len(nodes) - 1)]
-            result_key = mixed_key(of_result.key, first_row + row, 0)
+        for first in range(0, len(nodes), ROWS):
+            rows = rows_from(first, len(nodes))
+            here, next_nodes = at_rows(nodes, rows), at_rows(nodes, rows_from(first + ROWS, len(nodes)))
+            result_keys = _row_keys(of_result.key, first_row, rows, 0)
             for k in range(count):
-                keys[k] = mixed_key(of_basis.key, first_row + row, k)
+                keys[k, 0], keys[k, 1], keys[k, 2], keys[k, 3] = _row_keys(of_basis.key, first_row, rows, k)
             for start in range(begin, min(begin + _COLUMNS, channels), lanes):
-                # The last vector of columns overlaps the one before: whatever it writes twice is the same.
+                # The last columns overlap those before: whatever is written twice is the same.
                 column = min(start, channels - lanes)
-                total = splat(vectors.dtype.type(0))
+                total = splat_rows(same(zero))
                 for k in range(count):
-                    # Rows come in any order, so the processor cannot know which is the next.
-                    prefetch_for_reading(vectors, (k, next_node, column))
-                    prefetch_for_reading(vectors, (k, next_node, column + lanes // 2))
-                    element = splat(vectors.dtype.type(0))
+                    # Rows come in any order, so the processor cannot know which are next.
+                    prefetch_rows(vectors, (k,), next_nodes, column)
+                    element = splat_rows(same(zero))
                     if direct:
-                        element = load(vectors, (k, node, column))
+                        element = load_rows(vectors, (k,), here, column)
                     else:
                         for i in range(terms[k]):
-                            element = element + load(matrix, (k, i, column)) * load(vectors, (i, node, column))
+                            vector = load_rows(vectors, (i,), here, column)
+                            element = element + load_for_rows(matrix, (k, i, column)) * vector
                     if of_basis.threshold < ALWAYS:
-                        element = keep(element, keys[k], column, of_basis.threshold)
-                    total = total + element * load(weights, (k, column))
-                total = total * splat(of_basis.scale)
+                        of_k = keys[k, 0], keys[k, 1], keys[k, 2], keys[k, 3]
+                        element = keep_rows(element, of_k, column, of_basis.threshold)
+                    total = total + element * load_for_rows(weights, (k, column))
+                total = total * splat_rows(same(scale))
                 if of_result.threshold < ALWAYS:
-                    total = keep(total, result_key, column, of_result.threshold) * splat(of_result.scale)
-                store(result, (row, column), total)
+                    total = keep_rows(total, result_keys, column, of_result.threshold)
+                    total = total * splat_rows(same(result_scale))
+                store_rows(result, (), rows, column, total)
 
 
 @compile_kernel
 def _backward(vectors, matrix, terms, nodes, first_row, of_basis, of_result, slope, sums):  # type: ignore[no-untyped-def]
     count, channels = sums.shape
-    lanes = BYTES // vectors.itemsize
+    lanes = ROW_BYTES // vectors.itemsize
     direct = len(terms) == 0
-    keys = np.empty(count, np.uint64)
+    zero, scale, result_scale = vectors.dtype.type(0), of_basis.scale, of_result.scale
+    keys = np.empty((count, ROWS), np.uint64)
     whole = channels // lanes * lanes
-    # The last vector of columns overlaps the one before, so its sums are kept apart.
+    # The last columns overlap those before, so their sums are kept apart.
     tail = np.zeros((count, lanes), vectors.dtype)
     for begin in range(0, channels, _COLUMNS):
-        for row in range(len(nodes)):
-            node, next_node = nodes[row], nodes[min(row + 1, len(nodes) - 1)]
-            result_key = mixed_key(of_result.key, first_row + row, 0)
+        for first in range(0, len(nodes), ROWS):
+            rows = rows_from(first, len(nodes))
+            here, next_nodes = at_rows(nodes, rows), at_rows(nodes, rows_from(first + ROWS, len(nodes)))
+            # A row that stands for one past the last must not count again.
+            scales = (
+                scale,
+                scale if rows[1] > rows[0] else zero,
+                scale if rows[2] > rows[1] else zero,
+                scale if rows[3] > rows[2] else zero,
+            )
+            result_keys = _row_keys(of_result.key, first_row, rows, 0)
             for k in range(count):
-                keys[k] = mixed_key(of_basis.key, first_row + row, k)
+                keys[k, 0], keys[k, 1], keys[k, 2], keys[k, 3] = _row_keys(of_basis.key, first_row, rows, k)
             for start in range(begin, min(begin + _COLUMNS, channels), lanes):
                 column = min(start, channels - lanes)
-                scaled = load(slope, (row, column))
+                scaled = load_rows(slope, (), rows, column)
                 if of_result.threshold < ALWAYS:
-                    scaled = keep(scaled, result_key, column, of_result.threshold) * splat(of_result.scale)
-                scaled = scaled * splat(of_basis.scale)
+                    scaled = keep_rows(scaled, result_keys, column, of_result.threshold)
+                    scaled = scaled * splat_rows(same(result_scale))
+                scaled = scaled * splat_rows(scales)
                 for k in range(count):
-                    prefetch_for_reading(vectors, (k, next_node, column))
-                    prefetch_for_reading(vectors, (k, next_node, column + lanes // 2))
-                    element = splat(vectors.dtype.type(0))
+                    prefetch_rows(vectors, (k,), next_nodes, column)
+                    element = splat_rows(same(zero))
                     if direct:
-                        element = load(vectors, (k, node, column))
+                        element = load_rows(vectors, (k,), here, column)
                     else:
                         for i in range(terms[k]):
-                            element = element + load(matrix, (k, i, column)) * load(vectors, (i, node, column))
+                            vector = load_rows(vectors, (i,), here, column)
+                            element = element + load_for_rows(matrix, (k, i, column)) * vector
                     if of_basis.threshold < ALWAYS:
-                        element = keep(element, keys[k], column, of_basis.threshold)
+                        of_k = keys[k, 0], keys[k, 1], keys[k, 2], keys[k, 3]
+                        element = keep_rows(element, of_k, column, of_basis.threshold)
                     if start < whole:
-                        store(sums, (k, column), load(sums, (k, column)) + element * scaled)
+                        add_rows(sums, (k, column), element, scaled)
                     else:
-                        store(tail, (k, 0), load(tail, (k, 0)) + element * scaled)
+                        add_rows(tail, (k, 0), element, scaled)
     for column in range(whole, channels):
         for k in range(count):
             sums[k, column] = tail[k, lanes - channels + column]

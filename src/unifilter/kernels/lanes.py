@@ -16,6 +16,16 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic, models, overload, register_model
 
+from unifilter.kernels.vector_code import (
+    LINE,
+    everywhere,
+    kept,
+    load_vector,
+    prefetch_line,
+    store_vector,
+    vector_pointer,
+)
+
 # Two cache lines: enough independent sums to hide the latency of an addition, few enough registers not to spill.
 BYTES = 128
 
@@ -38,22 +48,15 @@ def _indices(index: Any) -> Any:
     return types.UniTuple(types.intp, len(index))
 
 
-def _pointer(context: Any, builder: Any, array_type: Any, array: Any, index: Any) -> Any:
-    struct = context.make_array(array_type)(context, builder, array)
-    return cgutils.get_item_pointer(
-        context, builder, array_type, struct, cgutils.unpack_tuple(builder, index), wraparound=False
-    )
-
-
 @intrinsic
 def load(typing_context: Any, array: Any, index: Any) -> Any:
     """Consecutive elements of the last axis, from ``index`` (a tuple) on."""
     lanes = Lanes(array.dtype)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        place = cgutils.unpack_tuple(builder, arguments[1])
         vector = context.get_value_type(lanes)
-        pointer = _pointer(context, builder, array, *arguments)
-        return builder.load(builder.bitcast(pointer, vector.as_pointer()), align=array.dtype.bitwidth // 8)
+        return load_vector(builder, vector_pointer(context, builder, array, arguments[0], place, vector), array)
 
     return lanes(array, _indices(index)), generate
 
@@ -63,9 +66,9 @@ def store(typing_context: Any, array: Any, index: Any, value: Any) -> Any:
     """Write ``value`` to consecutive elements of the last axis, from ``index`` (a tuple) on."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        vector = context.get_value_type(value)
-        pointer = _pointer(context, builder, array, *arguments[:2])
-        builder.store(arguments[2], builder.bitcast(pointer, vector.as_pointer()), align=array.dtype.bitwidth // 8)
+        place = cgutils.unpack_tuple(builder, arguments[1])
+        pointer = vector_pointer(context, builder, array, arguments[0], place, context.get_value_type(value))
+        store_vector(builder, arguments[2], pointer, array)
         return context.get_dummy_value()
 
     return types.void(array, _indices(index), value), generate
@@ -75,13 +78,8 @@ def _define_prefetch(write: bool) -> Any:
     @intrinsic
     def prefetch(typing_context: Any, array: Any, index: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            address, number = ir.IntType(8).as_pointer(), ir.IntType(32)
-            function = cgutils.get_or_insert_function(
-                builder.module, ir.FunctionType(ir.VoidType(), [address, number, number, number]), "llvm.prefetch.p0"
-            )
-            pointer = builder.bitcast(_pointer(context, builder, array, *arguments), address)
-            second_level_cache, data = number(2), number(1)
-            builder.call(function, [pointer, number(int(write)), second_level_cache, data])
+            place = cgutils.unpack_tuple(builder, arguments[1])
+            prefetch_line(builder, vector_pointer(context, builder, array, arguments[0], place, LINE), write)
             return context.get_dummy_value()
 
         return types.void(array, _indices(index)), generate
@@ -100,48 +98,17 @@ def splat(typing_context: Any, number: Any) -> Any:
     lanes = Lanes(number)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        vector = context.get_value_type(lanes)
-        undefined, index = ir.Constant(vector, ir.Undefined), ir.IntType(32)
-        first = builder.insert_element(undefined, arguments[0], index(0))
-        return builder.shuffle_vector(
-            first, undefined, ir.Constant(ir.VectorType(index, lanes.count), [0] * lanes.count)
-        )
+        return everywhere(builder, arguments[0], context.get_value_type(lanes))
 
     return lanes(number), generate
 
 
 @intrinsic
 def keep(typing_context: Any, value: Any, key: Any, column: Any, threshold: Any) -> Any:
-    """``value`` where 32 random bits are below ``threshold``, else 0; the bits are a hash of the key and the column.
-
-    Every column has a random number of its own, and the 64-bit key is a random line through which it goes: one
-    multiplication an element, and any two decisions are independent (Dietzfelbinger's multiply-shift hashing).
-    """
+    """``value`` where 32 random bits are below ``threshold``, else 0; the bits are a hash of the key and the column."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        number, key_word, first, limit = arguments
-        word, double = ir.IntType(32), ir.IntType(64)
-        vector = ir.VectorType(word, value.count)
-
-        def everywhere(scalar: Any) -> Any:
-            undefined = ir.Constant(vector, ir.Undefined)
-            only = builder.insert_element(undefined, builder.trunc(scalar, word), word(0))
-            return builder.shuffle_vector(only, undefined, ir.Constant(vector, [0] * value.count))
-
-        def constant(integer: int) -> Any:
-            return ir.Constant(vector, [integer] * value.count)
-
-        def scatter(x: Any, right: int, factor: int) -> Any:
-            return builder.mul(builder.xor(x, builder.lshr(x, constant(right))), constant(factor))
-
-        # The same for every row and hop, so the compiler computes it once.
-        columns = builder.add(everywhere(first), ir.Constant(vector, list(range(1, value.count + 1))))
-        of_column = scatter(scatter(builder.mul(columns, constant(0x9E3779B1)), 16, 0x7FEB352D), 15, 0x846CA68B)
-        slope = builder.or_(everywhere(key_word), constant(1))
-        offset = everywhere(builder.lshr(key_word, double(32)))
-        x = builder.add(builder.mul(of_column, slope), offset)
-        kept = builder.icmp_unsigned("<", x, everywhere(limit))
-        return builder.select(kept, number, ir.Constant(context.get_value_type(value), None))
+        return kept(builder, *arguments)
 
     return value(value, types.uint64, types.int64, types.uint64), generate
 

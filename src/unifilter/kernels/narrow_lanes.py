@@ -14,6 +14,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic, models, register_model
 
 from unifilter.kernels.lanes import BYTES, Lanes
+from unifilter.kernels.vector_code import everywhere, load_vector, vector_pointer
 
 # Half a vector register of most processors: shorter ones gain nothing.
 _SHORTEST = 16
@@ -49,11 +50,9 @@ def load_narrow(typing_context: Any, array: Any, index: Any, width: Any) -> Any:
     indices = types.UniTuple(types.intp, len(index))
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        vector = context.get_value_type(lanes)
-        struct = context.make_array(array)(context, builder, arguments[0])
         place = cgutils.unpack_tuple(builder, arguments[1])
-        pointer = cgutils.get_item_pointer(context, builder, array, struct, place, wraparound=False)
-        return builder.load(builder.bitcast(pointer, vector.as_pointer()), align=array.dtype.bitwidth // 8)
+        vector = context.get_value_type(lanes)
+        return load_vector(builder, vector_pointer(context, builder, array, arguments[0], place, vector), array)
 
     return lanes(array, indices, width), generate
 
@@ -64,11 +63,6 @@ def splat_narrow(typing_context: Any, number: Any, width: Any) -> Any:
     lanes = NarrowLanes(number, len(width))
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        vector = context.get_value_type(lanes)
-        undefined, index = ir.Constant(vector, ir.Undefined), ir.IntType(32)
-        first = builder.insert_element(undefined, arguments[0], index(0))
-        return builder.shuffle_vector(
-            first, undefined, ir.Constant(ir.VectorType(index, lanes.count), [0] * lanes.count)
-        )
+        return everywhere(builder, arguments[0], context.get_value_type(lanes))
 
     return lanes(number, width), generate
