@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 from torch import Tensor
 
 from unifilter.datasets.features import FeatureScaling
+from unifilter.kernels.propagate import propagate
 from unifilter.methods.method import Learner, Method
 from unifilter.methods.problem import Problem
 from unifilter.methods.search import NETWORK
@@ -46,11 +48,11 @@ class ChebNetMethod(Method):
 
     def build(self, problem: Problem) -> Learner:
         x = problem.workspace.features(self.features)
-        propagate = problem.workspace.graph().propagation(x.dtype)
+        graph = problem.workspace.graph()
         model = ChebNet(x.shape[1], self.hidden_channels, problem.num_classes, self.hops, self.dropout).to(x)
 
         def forward(nodes: Tensor) -> Tensor:
-            logits: Tensor = model(x, propagate)[nodes]
+            logits: Tensor = model(x, partial(propagate, graph))[nodes]
             return logits
 
         groups = [{"params": list(model.parameters()), "lr": self.lr, "weight_decay": self.weight_decay}]

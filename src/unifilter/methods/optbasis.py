@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
 
 from unifilter.factorization import factorize
+from unifilter.kernels.propagate import propagate
 from unifilter.methods.method import Learner, Method
 from unifilter.methods.problem import Problem
 from unifilter.methods.search import DECAYS, DROPOUTS, NETWORK, RATES
@@ -93,7 +95,6 @@ class OptBasisMethod(Method):
             raise ValueError(f"noise must not be negative, not {self.noise!r}: the published code uses 1e-5")
         x = problem.workspace.features(self.features)
         graph = problem.workspace.graph()
-        propagate = graph.propagation(x.dtype)
         model = OptBasisGNN(
             x.shape[1],
             self.hidden_channels,
@@ -105,7 +106,7 @@ class OptBasisMethod(Method):
         ).to(x)
 
         def forward(nodes: Tensor) -> Tensor:
-            logits: Tensor = model(x, propagate)[nodes]
+            logits: Tensor = model(x, partial(propagate, graph))[nodes]
             return logits
 
         @torch.no_grad()
