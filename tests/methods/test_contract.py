@@ -12,7 +12,9 @@ from planted import CLASSES, awkward_problem, held_out, planted_problem, problem
 from torch.nn.functional import cross_entropy
 
 from unifilter import Graph
-from unifilter.methods import METHODS, Learner, Method, Problem, fit
+from unifilter._checks import without_torch_notices
+from unifilter.kernels.sparse_rows import SparseRows
+from unifilter.methods import METHODS, Learner, Method, Problem, Workspace, fit
 
 # Small and quick, where a method has the setting.
 SMALL: dict[str, Any] = {"epochs": 3, "hops": 3, "hidden_channels": 8}
@@ -59,6 +61,39 @@ def test_published_settings_build_a_model(name: str, dataset: str) -> None:
     logits = method.build(problem).forward(every_node(problem))
     assert logits.shape == (24, CLASSES)
     assert torch.isfinite(logits).all()
+
+
+@every_method
+@pytest.mark.parametrize("dropout", [0.0, 0.5])
+def test_sparse_features_and_dense_ones_train_the_same(name: str, dropout: float) -> None:
+    dense = planted_problem()
+    # So wide that a mask on the dense features is the kernel's too.
+    words = torch.cat([dense.dataset.features, torch.eye(48)], dim=1)
+    with without_torch_notices():
+        kinds = words, words.to_sparse_csr()
+    histories = []
+    for features in kinds:
+        workspace = Workspace(dataclasses.replace(dense.dataset, features=features))
+        histories.append(
+            fit(small(name, dropout=dropout, epochs=5), Problem(workspace, dense.train, dense.val)).history
+        )
+    assert histories[0].best_score == pytest.approx(histories[1].best_score)
+    assert histories[0].loss == pytest.approx(histories[1].loss, rel=1e-4)
+    assert len(histories[0].loss) == (5 if has(name, "lr") else 1)
+
+
+def test_sparse_features_are_prepared_once_and_left_to_torch_elsewhere() -> None:
+    words = torch.eye(48)
+    with without_torch_notices():
+        sparse = words.to_sparse_csr()
+    dataset = planted_problem().dataset
+    workspace = Workspace(dataclasses.replace(dataset, features=sparse))
+    rows = workspace.inputs("raw")
+    assert isinstance(rows, SparseRows)
+    assert workspace.inputs("raw") is rows
+    assert workspace.with_labels(dataset).inputs("raw") is rows
+    assert isinstance(Workspace(dataset).inputs("raw"), torch.Tensor)
+    assert isinstance(Workspace(workspace.dataset, "meta").inputs("raw"), torch.Tensor)
 
 
 @every_method

@@ -11,6 +11,8 @@ from unifilter.kernels.compiling import compile_inline
 
 # Thirty-two random bits are always below this.
 ALWAYS = np.uint64(2**32)
+# A column's random number: its own times the first of these, then twice shifted, combined and multiplied.
+SPREAD, FIRST_SHIFT, FIRST_FACTOR, SECOND_SHIFT, SECOND_FACTOR = 0x9E3779B1, 16, 0x7FEB352D, 15, 0x846CA68B
 
 
 def draw_seed() -> int:
@@ -49,3 +51,14 @@ def mixed_key(key, row, k):  # type: ignore[no-untyped-def]
     mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return mixed ^ (mixed >> np.uint64(31))
+
+
+@compile_inline
+def is_kept(key, column, threshold):  # type: ignore[no-untyped-def]
+    """What :func:`unifilter.kernels.lanes.keep` decides, for one column."""
+    low = np.uint64(0xFFFFFFFF)
+    of_column = (np.uint64(column + 1) * np.uint64(SPREAD)) & low
+    of_column = ((of_column ^ (of_column >> np.uint64(FIRST_SHIFT))) * np.uint64(FIRST_FACTOR)) & low
+    of_column = ((of_column ^ (of_column >> np.uint64(SECOND_SHIFT))) * np.uint64(SECOND_FACTOR)) & low
+    slope, offset = (key & low) | np.uint64(1), key >> np.uint64(32)
+    return ((of_column * slope + offset) & low) < threshold

@@ -8,6 +8,8 @@ from typing import Any
 from llvmlite import ir
 from numba.core import cgutils
 
+from unifilter.kernels.random_bits import FIRST_FACTOR, FIRST_SHIFT, SECOND_FACTOR, SECOND_SHIFT, SPREAD
+
 _WORD = ir.IntType(32)
 # What a cache line is to the processor that is asked for it: bytes from somewhere on.
 LINE = ir.IntType(8)
@@ -70,7 +72,8 @@ def kept(builder: Any, number: Any, key: Any, first_column: Any, threshold: Any)
 
     # The same for every row and hop, so the compiler computes it once.
     columns = builder.add(same(first_column), ir.Constant(vector, list(range(1, vector.count + 1))))
-    of_column = scatter(scatter(builder.mul(columns, constant(0x9E3779B1)), 16, 0x7FEB352D), 15, 0x846CA68B)
+    of_column = scatter(builder.mul(columns, constant(SPREAD)), FIRST_SHIFT, FIRST_FACTOR)
+    of_column = scatter(of_column, SECOND_SHIFT, SECOND_FACTOR)
     slope = builder.or_(same(key), constant(1))
     offset = same(builder.lshr(key, ir.IntType(64)(32)))
     below = builder.icmp_unsigned("<", builder.add(builder.mul(of_column, slope), offset), same(threshold))

@@ -47,9 +47,10 @@ class ChebNetMethod(Method):
     window: int = 200
 
     def build(self, problem: Problem) -> Learner:
-        x = problem.workspace.features(self.features)
+        x = problem.workspace.inputs(self.features)
         graph = problem.workspace.graph()
-        model = ChebNet(x.shape[1], self.hidden_channels, problem.num_classes, self.hops, self.dropout).to(x)
+        model = ChebNet(x.shape[1], self.hidden_channels, problem.num_classes, self.hops, self.dropout)
+        model.to(x.device, x.dtype)
 
         def forward(nodes: Tensor) -> Tensor:
             logits: Tensor = model(x, partial(propagate, graph))[nodes]

@@ -48,6 +48,6 @@ def transform_first(
     Its response is a function of the Laplacian eigenvalues of the graph that it filters on: the one with self-loops
     where they are added.
     """
-    graph, x = problem.workspace.graph(self_loops), problem.workspace.features(method.features)
-    model.to(x)
+    graph, x = problem.workspace.graph(self_loops), problem.workspace.inputs(method.features)
+    model.to(x.device, x.dtype)
     return Learner(model, lambda nodes: model(graph, x)[nodes], parameter_groups, stop, response=model.response)

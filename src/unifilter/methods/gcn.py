@@ -75,11 +75,11 @@ class GCNMethod(Method):
     window: int = 200
 
     def build(self, problem: Problem) -> Learner:
-        x = problem.workspace.features(self.features)
+        x = problem.workspace.inputs(self.features)
         propagation = propagation_matrix(problem.workspace.graph("add"), x.dtype)
         model = GCN(
             x.shape[1], self.hidden_channels, problem.num_classes, self.num_layers, self.dropout, self.input_dropout
-        ).to(x)
+        ).to(x.device, x.dtype)
 
         def forward(nodes: Tensor) -> Tensor:
             logits: Tensor = model(x, propagation)[nodes]
@@ -124,7 +124,7 @@ class ResidualGCNMethod(Method):
     patience: int = 200
 
     def build(self, problem: Problem) -> Learner:
-        x = problem.workspace.features(self.features)
+        x = problem.workspace.inputs(self.features)
         propagation = propagation_matrix(problem.workspace.graph("add"), x.dtype)
         model = ResidualGCN(
             x.shape[1],
@@ -134,7 +134,7 @@ class ResidualGCNMethod(Method):
             self.dropout,
             self.norm,
             self.residual,
-        ).to(x)
+        ).to(x.device, x.dtype)
 
         def forward(nodes: Tensor) -> Tensor:
             logits: Tensor = model(x, propagation)[nodes]

@@ -93,7 +93,7 @@ class OptBasisMethod(Method):
     def build(self, problem: Problem) -> Learner:
         if not self.noise >= 0:
             raise ValueError(f"noise must not be negative, not {self.noise!r}: the published code uses 1e-5")
-        x = problem.workspace.features(self.features)
+        x = problem.workspace.inputs(self.features)
         graph = problem.workspace.graph()
         model = OptBasisGNN(
             x.shape[1],
@@ -103,7 +103,7 @@ class OptBasisMethod(Method):
             self.dropout,
             self.hidden_dropout,
             self.noise,
-        ).to(x)
+        ).to(x.device, x.dtype)
 
         def forward(nodes: Tensor) -> Tensor:
             logits: Tensor = model(x, partial(propagate, graph))[nodes]

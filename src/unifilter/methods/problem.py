@@ -13,6 +13,8 @@ from unifilter.datasets.dataset import NodeDataset
 from unifilter.datasets.features import FeatureScaling
 from unifilter.factorization import Factorization, factorize
 from unifilter.graph import Graph, SelfLoops
+from unifilter.kernels.sparse_rows import SparseRows
+from unifilter.nn.input_linear import Features
 
 
 class Workspace:
@@ -30,13 +32,15 @@ class Workspace:
         self.dataset = dataset
         self.device = torch.device(device)
         self._scaled: dict[FeatureScaling, NodeDataset] = {}
+        self._sparse: dict[FeatureScaling, SparseRows] = {}
         self._graphs: dict[SelfLoops, Graph] = {}
         self._factorizations: dict[tuple[FeatureScaling, int, SelfLoops], Factorization] = {}
 
     def with_labels(self, dataset: NodeDataset) -> Workspace:
         """A workspace for the same graph and features with other labels: it shares every factorisation."""
         other = Workspace(dataset, self.device)
-        other._scaled, other._graphs, other._factorizations = self._scaled, self._graphs, self._factorizations
+        other._scaled, other._sparse, other._graphs = self._scaled, self._sparse, self._graphs
+        other._factorizations = self._factorizations
         return other
 
     def scaled(self, scaling: FeatureScaling) -> NodeDataset:
@@ -49,6 +53,15 @@ class Workspace:
         """Dense features on the device."""
         features = self.scaled(scaling).features
         return (features if features.layout == torch.strided else features.to_dense()).to(self.device)
+
+    def inputs(self, scaling: FeatureScaling) -> Features:
+        """Features for a model's first layer: sparse where they are stored so and the device is the CPU."""
+        features = self.scaled(scaling).features
+        if features.layout == torch.strided or self.device.type != "cpu":
+            return self.features(scaling)
+        if scaling not in self._sparse:
+            self._sparse[scaling] = SparseRows(features)
+        return self._sparse[scaling]
 
     def graph(self, self_loops: SelfLoops = "remove") -> Graph:
         """The graph on the device, with self-loops added or without any."""

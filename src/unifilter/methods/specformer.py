@@ -89,9 +89,9 @@ class SpecformerMethod(Method):
     patience: int = 200
 
     def build(self, problem: Problem) -> Learner:
-        x = problem.workspace.features(self.features)
+        x = problem.workspace.inputs(self.features)
         pairs = eigenpairs(problem.workspace.graph(), self.ends)
-        values, vectors = pairs.values.to(x), pairs.vectors.to(x)
+        values, vectors = pairs.values.to(x.device, x.dtype), pairs.vectors.to(x.device, x.dtype)
         model = Specformer(
             x.shape[1],
             self.hidden_channels,
@@ -102,7 +102,7 @@ class SpecformerMethod(Method):
             self.dropout,
             self.filter_dropout,
             self.norm,
-        ).to(x)
+        ).to(x.device, x.dtype)
 
         def forward(nodes: Tensor) -> Tensor:
             logits: Tensor = model(x, values, vectors)[nodes]

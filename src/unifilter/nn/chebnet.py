@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from unifilter._checks import check_hops, check_rate
 from unifilter.bases.base import Multiply
 from unifilter.kernels.dropout import dropout
+from unifilter.nn.input_linear import Features
 
 
 class ChebNet(nn.Module):
@@ -34,7 +35,7 @@ class ChebNet(nn.Module):
         self.first = ChebLayer(in_channels, hidden_channels, hops)
         self.second = ChebLayer(hidden_channels, out_channels, hops)
 
-    def forward(self, x: Tensor, propagate: Multiply) -> Tensor:
+    def forward(self, x: Features, propagate: Multiply) -> Tensor:
         """Logits of all nodes, from their features and the product with P."""
         hidden = torch.relu(self.first(x, propagate))
         logits: Tensor = self.second(dropout(hidden, self.dropout if self.training else 0.0), propagate)
@@ -51,7 +52,7 @@ class ChebLayer(nn.Module):
         for matrix in self.weight:
             nn.init.xavier_uniform_(matrix)
 
-    def forward(self, x: Tensor, propagate: Multiply) -> Tensor:
+    def forward(self, x: Features, propagate: Multiply) -> Tensor:
         terms, _, width = self.weight.shape
         projected = torch.split(x @ self.weight.transpose(0, 1).reshape(x.shape[1], -1), width, dim=1)
         # Clenshaw's recurrence: the highest term first, one product with the graph per degree.

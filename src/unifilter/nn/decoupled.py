@@ -12,6 +12,7 @@ from unifilter._checks import check_count, check_rate
 from unifilter.bases import PolynomialBasis, to_chebyshev
 from unifilter.graph import Graph
 from unifilter.kernels.dropout import dropout
+from unifilter.nn.input_linear import Features, InputLinear
 from unifilter.nn.polynomial_filter import filter_response, filter_signal
 
 
@@ -40,7 +41,8 @@ class DecoupledFilter(nn.Module):
         mirrored: Filter with :math:`p_k(-\mathbf{P})`, so that :math:`\lambda` and :math:`2 - \lambda` change places.
 
     Shapes:
-        - input: the graph, and features ``[num_nodes, in_channels]``
+        - input: the graph, and features ``[num_nodes, in_channels]``, dense or as
+          :class:`unifilter.kernels.sparse_rows.SparseRows`
         - output: logits ``[num_nodes, out_channels]``
 
     Example:
@@ -89,7 +91,8 @@ class DecoupledFilter(nn.Module):
         self.register_buffer("initial_weights", weights.detach().clone(), persistent=False)
         self.filter_weights = nn.Parameter(weights.detach().clone())
         widths = [in_channels, *[hidden_channels] * (num_layers - 1), out_channels]
-        self.layers = nn.ModuleList(nn.Linear(a, b) for a, b in pairwise(widths))
+        inner = (nn.Linear(a, b) for a, b in pairwise(widths[1:]))
+        self.layers = nn.ModuleList([InputLinear(widths[0], widths[1]), *inner])
         self.norms = nn.ModuleList(nn.BatchNorm1d(width) if batch_norm else nn.Identity() for width in widths[1:-1])
 
     def reset_parameters(self) -> None:
@@ -99,18 +102,16 @@ class DecoupledFilter(nn.Module):
         with torch.no_grad():
             self.filter_weights.copy_(self.initial_weights)
 
-    def forward(self, graph: Graph, x: Tensor) -> Tensor:
+    def forward(self, graph: Graph, x: Features) -> Tensor:
         return filter_signal(graph, self._drop(self.transform(x), self.filter_dropout), self.chebyshev_weights())
 
-    def transform(self, x: Tensor) -> Tensor:
+    def transform(self, x: Features) -> Tensor:
         """Logits of all nodes before the filter."""
-        if not self.batch_norm:
-            x = self._drop(x, self.dropout)
-        *hidden, last = self.layers
-        for layer, norm in zip(hidden, self.norms, strict=True):
-            x = self._drop(norm(torch.relu(layer(x))), self.dropout)
-        logits: Tensor = last(x)
-        return logits
+        first, *others = self.layers
+        hidden: Tensor = first(x, 0.0 if self.batch_norm else self._now(self.dropout))
+        for layer, norm in zip(others, self.norms, strict=True):
+            hidden = layer(self._drop(norm(torch.relu(hidden)), self.dropout))
+        return hidden
 
     def chebyshev_weights(self) -> Tensor:
         """The filter's weights on Chebyshev polynomials, ``[hops + 1]``."""
@@ -132,4 +133,7 @@ class DecoupledFilter(nn.Module):
         ]
 
     def _drop(self, x: Tensor, rate: float) -> Tensor:
-        return dropout(x, rate if self.training else 0.0)
+        return dropout(x, self._now(rate))
+
+    def _now(self, rate: float) -> float:
+        return rate if self.training else 0.0

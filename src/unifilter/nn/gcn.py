@@ -11,6 +11,8 @@ from torch import Tensor, nn
 from unifilter._checks import check_count, check_rate, without_torch_notices
 from unifilter.graph import Graph
 from unifilter.kernels.dropout import dropout
+from unifilter.kernels.sparse_rows import SparseRows
+from unifilter.nn.input_linear import Features, InputLinear, drop_features
 from unifilter.nn.norms import Norm, make_norm
 
 
@@ -40,15 +42,14 @@ class GCN(nn.Module):
         widths = [in_channels, *[hidden_channels] * (num_layers - 1), out_channels]
         self.layers = nn.ModuleList(_convolution(a, b) for a, b in itertools.pairwise(widths))
 
-    def forward(self, x: Tensor, propagation: Tensor) -> Tensor:
+    def forward(self, x: Features, propagation: Tensor) -> Tensor:
         """Logits of all nodes, from their features and :func:`propagation_matrix` of the graph with self-loops."""
-        if self.input_dropout:
-            x = dropout(x, self.dropout if self.training else 0.0)
-        *hidden, last = self.layers
-        for layer in hidden:
-            x = dropout(torch.relu(layer(x, propagation)), self.dropout if self.training else 0.0)
-        logits: Tensor = last(x, propagation)
-        return logits
+        rate = self.dropout if self.training else 0.0
+        first, *others = self.layers
+        hidden = _convolved(first, drop_features(x, rate) if self.input_dropout else x, propagation)
+        for layer in others:
+            hidden = layer(dropout(torch.relu(hidden), rate), propagation)
+        return hidden
 
 
 class ResidualGCN(nn.Module):
@@ -78,14 +79,14 @@ class ResidualGCN(nn.Module):
         self.dropout = check_rate("dropout", dropout)
         widths = [in_channels, *[hidden_channels] * (num_layers - 1)]
         self.layers = nn.ModuleList(_convolution(width, hidden_channels) for width in widths)
-        self.residuals = nn.ModuleList(nn.Linear(width, hidden_channels) for width in widths) if residual else None
+        self.residuals = nn.ModuleList(InputLinear(width, hidden_channels) for width in widths) if residual else None
         self.norms = nn.ModuleList(make_norm(norm, hidden_channels) for _ in widths)
         self.output = nn.Linear(hidden_channels, out_channels)
 
-    def forward(self, x: Tensor, propagation: Tensor) -> Tensor:
+    def forward(self, x: Features, propagation: Tensor) -> Tensor:
         """Logits of all nodes, from their features and :func:`propagation_matrix` of the graph with self-loops."""
         for index, (layer, norm) in enumerate(zip(self.layers, self.norms, strict=True)):
-            mixed = layer(x, propagation)
+            mixed = _convolved(layer, x, propagation)
             if self.residuals is not None:
                 mixed = mixed + self.residuals[index](x)
             x = dropout(torch.relu(norm(mixed)), self.dropout if self.training else 0.0)
@@ -104,6 +105,16 @@ def propagation_matrix(graph: Graph, dtype: torch.dtype) -> Tensor:
         return torch.sparse_csr_tensor(
             adjacency.crow_indices(), columns, values, adjacency.shape, check_invariants=False
         )
+
+
+def _convolved(layer: Any, x: Features, propagation: Tensor) -> Tensor:
+    """What PyG's layer makes of its input, for sparse rows too, which it does not know."""
+    mixed: Tensor
+    if isinstance(x, SparseRows):
+        mixed = layer.propagate(propagation, x=x @ layer.lin.weight.T, edge_weight=None) + layer.bias
+    else:
+        mixed = layer(x, propagation)
+    return mixed
 
 
 def _convolution(in_channels: int, out_channels: int) -> Any:

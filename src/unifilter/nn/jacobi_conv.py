@@ -12,6 +12,7 @@ from unifilter._checks import check_hops, check_rate
 from unifilter.bases import Jacobi, to_chebyshev
 from unifilter.graph import Graph
 from unifilter.kernels.dropout import dropout
+from unifilter.nn.input_linear import Features, InputLinear
 from unifilter.nn.polynomial_filter import filter_response, filter_signal
 
 
@@ -35,7 +36,8 @@ class JacobiConv(nn.Module):
         filter_dropout: Dropout between the linear map and the filter.
 
     Shapes:
-        - input: the graph, and features ``[num_nodes, in_channels]``
+        - input: the graph, and features ``[num_nodes, in_channels]``, dense or as
+          :class:`unifilter.kernels.sparse_rows.SparseRows`
         - output: logits ``[num_nodes, out_channels]``
     """
 
@@ -57,7 +59,7 @@ class JacobiConv(nn.Module):
         self.alpha = alpha
         self.dropout = check_rate("dropout", dropout)
         self.filter_dropout = check_rate("filter_dropout", filter_dropout)
-        self.linear = nn.Linear(in_channels, out_channels)
+        self.linear = InputLinear(in_channels, out_channels)
         self.eta = nn.Parameter(torch.empty(check_hops(hops)))
         self.beta = nn.Parameter(torch.empty(hops + 1, out_channels))
         self.register_buffer("to_chebyshev", to_chebyshev(basis, hops).to(self.beta.dtype), persistent=False)
@@ -68,9 +70,9 @@ class JacobiConv(nn.Module):
         nn.init.constant_(self.eta, min(1 / self.alpha, 1))
         nn.init.ones_(self.beta)
 
-    def forward(self, graph: Graph, x: Tensor) -> Tensor:
-        hidden = self.linear(self._drop(x, self.dropout))
-        return filter_signal(graph, self._drop(hidden, self.filter_dropout), self.chebyshev_weights())
+    def forward(self, graph: Graph, x: Features) -> Tensor:
+        hidden = self.linear(x, self._now(self.dropout))
+        return filter_signal(graph, dropout(hidden, self._now(self.filter_dropout)), self.chebyshev_weights())
 
     def chebyshev_weights(self) -> Tensor:
         """The filters' weights on Chebyshev polynomials, ``[hops + 1, out_channels]``."""
@@ -92,5 +94,5 @@ class JacobiConv(nn.Module):
             for group, lr, weight_decay in zip(groups, lrs, weight_decays, strict=True)
         ]
 
-    def _drop(self, x: Tensor, rate: float) -> Tensor:
-        return dropout(x, rate if self.training else 0.0)
+    def _now(self, rate: float) -> float:
+        return rate if self.training else 0.0

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from unifilter._checks import check_hops, check_rate
 from unifilter.bases.base import Multiply
 from unifilter.kernels.dropout import dropout
+from unifilter.nn.input_linear import Features, InputLinear
 
 
 class OptBasisGNN(nn.Module):
@@ -47,18 +48,18 @@ class OptBasisGNN(nn.Module):
         self.dropout = check_rate("dropout", dropout)
         self.hidden_dropout = check_rate("hidden_dropout", hidden_dropout)
         self.noise = noise
-        self.input = nn.Linear(in_channels, hidden_channels)
+        self.input = InputLinear(in_channels, hidden_channels)
         self.filter_weights = nn.Parameter(torch.zeros(hops + 1, hidden_channels))
         nn.init.ones_(self.filter_weights[0])
         self.output = nn.Linear(hidden_channels, out_channels)
 
-    def hidden(self, x: Tensor) -> Tensor:
+    def hidden(self, x: Features) -> Tensor:
         """The channels that are filtered, ``[num_nodes, hidden_channels]``."""
-        hidden = torch.relu(self.input(dropout(x, self.dropout if self.training else 0.0)))
+        hidden = torch.relu(self.input(x, self.dropout if self.training else 0.0))
         hidden = dropout(hidden, self.hidden_dropout if self.training else 0.0)
         return hidden + self.noise * torch.randn_like(hidden) if self.noise > 0 else hidden
 
-    def forward(self, x: Tensor, propagate: Multiply) -> Tensor:
+    def forward(self, x: Features, propagate: Multiply) -> Tensor:
         """Logits of all nodes, from their features and the product with P."""
         vectors = lanczos_vectors(propagate, self.hidden(x), self.hops)
         filtered = torch.stack([weight * vector for weight, vector in zip(self.filter_weights, vectors, strict=True)])

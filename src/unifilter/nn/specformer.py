@@ -11,6 +11,7 @@ from torch.nn.functional import linear
 from unifilter._checks import check_count, check_rate
 from unifilter.kernels.attention import attention
 from unifilter.kernels.dropout import dropout
+from unifilter.nn.input_linear import Features, InputLinear
 from unifilter.nn.norms import Norm, make_norm
 
 # Eigenvalues lie in [0, 2]: stretched by this, the sines tell close ones apart.
@@ -66,7 +67,7 @@ class Specformer(nn.Module):
         self.filter_dropout = check_rate("filter_dropout", filter_dropout)
         self.spectrum = EigenvalueTransformer(hidden_channels, heads, attention_dropout)
         width = out_channels if norm == "none" else hidden_channels
-        self.input = nn.Linear(in_channels, hidden_channels)
+        self.input = InputLinear(in_channels, hidden_channels)
         self.output = nn.Linear(hidden_channels, out_channels)
         self.filter_weights = nn.ParameterList(torch.ones(heads + 1, width) for _ in range(num_layers))
         self.norms = nn.ModuleList(make_norm(norm, width) for _ in range(num_layers))
@@ -82,10 +83,10 @@ class Specformer(nn.Module):
             for weights in self.filter_weights:
                 nn.init.normal_(weights, std=_SPREAD)
 
-    def forward(self, x: Tensor, values: Tensor, vectors: Tensor) -> Tensor:
+    def forward(self, x: Features, values: Tensor, vectors: Tensor) -> Tensor:
         """Logits of all nodes, from their features, eigenvalues ``[k]`` and eigenvectors ``[num_nodes, k]``."""
         new_values = self.spectrum(values)
-        hidden = self.input(self._drop(x))
+        hidden = self.input(x, self.dropout if self.training else 0.0)
         if self.norm == "none":
             hidden = self._drop(self.output(torch.relu(hidden)))
         for weights, norm in zip(self.filter_weights, self.norms, strict=True):
