@@ -18,7 +18,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
 from torch import Tensor
 
-from unifilter._checks import as_node_mask, check_fraction
+from unifilter._checks import as_node_mask
 from unifilter.bases import Basis
 from unifilter.datasets.dataset import NodeDataset
 from unifilter.datasets.features import FeatureScaling, features_digest, pack_features
@@ -28,6 +28,7 @@ from unifilter.methods import Fitted, Problem, Workspace, delete_checkpoints, fi
 from unifilter.methods.uni_filter import UniFilterMethod
 from unifilter.model_file import StoredModel
 from unifilter.training.metrics import Metric, score
+from unifilter.training_nodes import check_labelled, choose_nodes
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
@@ -50,7 +51,7 @@ class UniFilterClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     How much a perceptron should be held back differs from graph to graph. Where ``batch_norm``, ``dropout``,
     ``basis_dropout``, ``lr`` and ``weight_decay`` are ``None``, five kinds of training are tried one after the other,
-    three without batch normalisation and one with, and the best on the validation nodes is kept: see ``chosen_``.
+    four without batch normalisation and one with, and the best on the validation nodes is kept: see ``chosen_``.
     What is given is used by all of them; give all five to train once.
 
     Args:
@@ -181,7 +182,7 @@ class UniFilterClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if x is None or y is None:
             raise ValueError("fit needs the features x and the classes y: fit(graph, x, y, train=..., val=...)")
         classes, labels = Classes.encode(y, graph.num_nodes)
-        train_nodes, val_nodes = self._nodes(classes, labels, train, val)
+        train_nodes, val_nodes = choose_nodes(classes, labels, train, val, self.validation_fraction, self.seed)
         dataset = NodeDataset("fit", graph, pack_features(x), torch.from_numpy(labels), classes.names)
         problem = Problem(self._workspace_for(dataset), train_nodes, val_nodes)
         method = self._method()
@@ -265,7 +266,7 @@ class UniFilterClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         logits = self._logits(None, graph, x)
         labels = Classes(self.classes_).indices_of(y, len(logits))
         chosen = labels >= 0 if nodes is None else as_node_mask(nodes, len(logits), "nodes")
-        _check_labelled(labels, chosen, "nodes")
+        check_labelled(labels, chosen, "nodes")
         if not chosen.any():
             raise ValueError("there is nothing to score: name some nodes, and pass their classes in y")
         mask = torch.from_numpy(chosen)
@@ -312,29 +313,6 @@ class UniFilterClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         workspace = known.with_labels(dataset) if known is not None and known_key == key else Workspace(dataset, device)
         self._workspace = key, workspace
         return workspace
-
-    def _nodes(self, classes: Classes, labels: np.ndarray, train: Any, val: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Indices of the nodes to learn from and to stop by."""
-        train_mask = labels >= 0 if train is None else as_node_mask(train, len(labels), "train")
-        _check_labelled(labels, train_mask, "train")
-        if val is None:
-            _check_training_labels(classes, labels, train_mask)
-            share = check_fraction("validation_fraction", self.validation_fraction)
-            val_mask = _hold_out(labels, train_mask, share, self.seed)
-            return np.flatnonzero(train_mask & ~val_mask), np.flatnonzero(val_mask)
-        val_mask = as_node_mask(val, len(labels), "val")
-        _check_labelled(labels, val_mask, "val")
-        if not val_mask.any():
-            raise ValueError("val is empty: name some nodes, or leave it out to hold out a share of train")
-        if train is None:
-            train_mask = train_mask & ~val_mask
-        both = np.flatnonzero(train_mask & val_mask)
-        if len(both):
-            raise ValueError(
-                f"node {both[0]} is in train and in val ({len(both)} such nodes in all): a node can be in one of them"
-            )
-        _check_training_labels(classes, labels, train_mask)
-        return np.flatnonzero(train_mask), np.flatnonzero(val_mask)
 
     def _logits(self, nodes: Any, graph: Graph | Data | None, x: Any) -> Tensor:
         self._check_fitted()
@@ -393,38 +371,3 @@ def _fingerprint(method: UniFilterMethod, problem: Problem) -> str:
     for nodes in (problem.train, problem.val):
         digest.update(f"{nodes.tolist()}\n".encode())
     return digest.hexdigest()
-
-
-def _check_labelled(labels: np.ndarray, mask: np.ndarray, name: str) -> None:
-    unknown = np.flatnonzero(mask & (labels < 0))
-    if len(unknown):
-        raise ValueError(
-            f"node {unknown[0]} is in {name} but has no class ({len(unknown)} such nodes in all): "
-            "leave it out or label it"
-        )
-
-
-def _check_training_labels(classes: Classes, labels: np.ndarray, train: np.ndarray) -> None:
-    found = np.unique(labels[train])
-    if len(found) == 0:
-        raise ValueError("there is nothing to learn from: train is empty, name some nodes that have a class")
-    if len(found) == 1:
-        raise ValueError(
-            f"all {train.sum()} training nodes are of class {classes.values.tolist()[found[0]]!r}: "
-            "a classifier needs nodes of at least two classes"
-        )
-
-
-def _hold_out(labels: np.ndarray, train: np.ndarray, share: float, seed: int) -> np.ndarray:
-    """A share of each class of the training nodes, at least one of them all, never the last of a class."""
-    rng = np.random.RandomState(seed)
-    held = np.zeros(len(labels), dtype=bool)
-    for label in np.unique(labels[train]):
-        members = np.flatnonzero(train & (labels == label))
-        count = min(max(round(share * len(members)), 1), len(members) - 1)
-        held[rng.permutation(members)[:count]] = True
-    if not held.any():
-        raise ValueError(
-            "no training node can be held out for validation, every class has one: pass val, or label more nodes"
-        )
-    return held
