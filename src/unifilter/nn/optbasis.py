@@ -61,9 +61,11 @@ class OptBasisGNN(nn.Module):
 
     def forward(self, x: Features, propagate: Multiply) -> Tensor:
         """Logits of all nodes, from their features and the product with P."""
-        vectors = lanczos_vectors(propagate, self.hidden(x), self.hops)
-        filtered = torch.stack([weight * vector for weight, vector in zip(self.filter_weights, vectors, strict=True)])
-        logits: Tensor = self.output(dropout(filtered.sum(dim=0), self.dropout if self.training else 0.0))
+        hidden = self.hidden(x)
+        filtered = torch.zeros_like(hidden)
+        for weight, vector in zip(self.filter_weights, lanczos_vectors(propagate, hidden, self.hops), strict=True):
+            filtered = torch.addcmul(filtered, weight, vector)
+        logits: Tensor = self.output(dropout(filtered, self.dropout if self.training else 0.0))
         return logits
 
 
@@ -73,18 +75,22 @@ def lanczos_vectors(propagate: Multiply, x: Tensor, hops: int) -> Iterator[Tenso
     As in :func:`unifilter.factorize`, the vectors of a column that spans fewer dimensions are zero from there on; the
     published code divides what rounding left of them by its length instead.
     """
-    reached_from = 4 * torch.finfo(x.dtype).eps ** 0.5
-    length = torch.linalg.vector_norm(x, dim=0)
-    alive = length > 0
-    before, current = torch.zeros_like(x), x / torch.where(alive, length, 1.0)
+    reached_from = 16 * torch.finfo(x.dtype).eps  # of the squared length
+    square = (x * x).sum(dim=0)
+    alive = square > 0
+    before, current = torch.zeros_like(x), x * _inverse_root(square, alive)
     yield current
     for _ in range(hops):
         rest = propagate(current)
-        propagated = torch.linalg.vector_norm(rest.detach(), dim=0)
-        rest = rest - (rest * current).sum(dim=0) * current
-        rest = rest - (rest * before).sum(dim=0) * before
-        length = torch.linalg.vector_norm(rest, dim=0)
-        alive = alive & (length.detach() > reached_from * propagated)
-        # A divisor of 1 where the quotient is not looked at: zero would make the gradient NaN.
-        before, current = current, torch.where(alive, rest / torch.where(alive, length, 1.0), 0.0)
+        propagated = rest.detach().square().sum(dim=0)
+        for vector in (current, before):
+            rest = torch.addcmul(rest, (rest * vector).sum(dim=0), vector, value=-1)
+        square = (rest * rest).sum(dim=0)
+        alive = alive & (square.detach() > reached_from * propagated)
+        before, current = current, rest * _inverse_root(square, alive)
         yield current
+
+
+def _inverse_root(square: Tensor, alive: Tensor) -> Tensor:
+    # The root of 1 where it is not looked at: that of zero would make the gradient NaN.
+    return torch.where(alive, torch.where(alive, square, 1.0).rsqrt(), 0.0)
