@@ -28,6 +28,7 @@ from unifilter.methods import Fitted, Problem, Workspace, delete_checkpoints, fi
 from unifilter.methods.uni_filter import UniFilterMethod
 from unifilter.model_file import StoredModel
 from unifilter.training.metrics import Metric, score
+from unifilter.training.stopping import Monitor
 from unifilter.training_nodes import check_labelled, choose_nodes
 
 if TYPE_CHECKING:
@@ -117,7 +118,7 @@ class UniFilterClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         filter_weight_decay: float = 5e-4,
         epochs: int = 1000,
         patience: int = 200,
-        monitor: Literal["score", "loss"] = "score",
+        monitor: Monitor = "score",
         metric: Metric = "accuracy",
         optimizer: Literal["adam", "adamw"] = "adam",
         batch_size: int | None = None,

@@ -33,6 +33,12 @@ def test_patience_on_the_loss() -> None:
     assert steps(Patience(2, monitor="loss"), [0.0] * 7, losses) == ["+", "+", "", "!", "+", "", "!"]
 
 
+def test_what_is_kept_can_be_another_than_what_is_waited_for() -> None:
+    losses, scores = [1.0, 0.5, 0.6, 0.7, 0.4, 0.5, 0.5], [0.1, 0.2, 0.3, 0.2, 0.2, 0.3, 0.4]
+    assert steps(Patience(2, monitor="loss", keep="score"), scores, losses) == ["+", "+", "+", "!", "", "", "+!"]
+    assert steps(Patience(2, monitor="score", keep="loss"), scores, losses) == ["+", "+", "", "", "+!", "!", ""]
+
+
 def test_what_is_no_number_is_no_improvement() -> None:
     assert steps(Patience(2), [math.nan, 0.1, math.nan, math.nan]) == ["", "+", "", "!"]
 
@@ -53,7 +59,15 @@ def test_loss_window_is_the_published_rule(losses: list[float], window: int) -> 
         assert answers[epoch] == "+" * best + "!" * stop
 
 
-@pytest.mark.parametrize("make", [lambda: Patience(4), lambda: Patience(3, "loss", ties=True), lambda: LossWindow(3)])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Patience(4),
+        lambda: Patience(3, "loss", ties=True),
+        lambda: Patience(3, "loss", keep="score"),
+        lambda: LossWindow(3),
+    ],
+)
 @given(values=st.lists(st.sampled_from([0.1, 0.2, 0.3, 0.4]), min_size=2, max_size=20), cut=st.integers(0, 20))
 def test_a_rule_goes_on_from_its_state(make: type[Patience], values: list[float], cut: int) -> None:
     whole, first, second = make(), make(), make()
@@ -68,5 +82,7 @@ def test_settings_that_make_no_sense_are_refused() -> None:
         Patience(0)
     with pytest.raises(ValueError, match="monitor must be one of 'score', 'loss', not 'accuracy'"):
         Patience(monitor="accuracy")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="keep must be one of 'score', 'loss', not 'last'"):
+        Patience(keep="last")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="window must be a whole number of at least 1, not -1: the papers use 200"):
         LossWindow(-1)

@@ -16,7 +16,7 @@ from unifilter.methods.problem import Problem
 from unifilter.methods.search import DROPOUTS, NETWORK
 from unifilter.nn.norms import Norm
 from unifilter.nn.specformer import Specformer
-from unifilter.training.stopping import Patience
+from unifilter.training.stopping import Monitor, Patience
 
 _PUBLISHED: dict[str, dict[str, Any]] = {
     "cora": {
@@ -58,6 +58,8 @@ class SpecformerMethod(Method):
         ends: How many of the smallest and largest eigenvalues; ``None`` takes all, or on graphs of more than 8,000
             nodes as many as :func:`unifilter.eigen.eigenpairs` does.
         patience: Epochs without a lower validation loss.
+        keep: Which epoch's weights are kept: the one with the best validation ``"score"`` or ``"loss"``. The authors'
+            code prints the test score of both, and does not say which one is reported.
     """
 
     name: ClassVar[str] = "specformer"
@@ -87,6 +89,7 @@ class SpecformerMethod(Method):
     lr: float = 1e-3
     weight_decay: float = 5e-4
     patience: int = 200
+    keep: Monitor = "score"
 
     def build(self, problem: Problem) -> Learner:
         x = problem.workspace.inputs(self.features)
@@ -121,7 +124,7 @@ class SpecformerMethod(Method):
             model,
             forward,
             [{"params": list(model.parameters()), "lr": self.lr, "weight_decay": self.weight_decay}],
-            Patience(self.patience, monitor="loss"),
+            Patience(self.patience, monitor="loss", keep=self.keep),
             response=response if has_response else None,
             facts={"eigenvalues": len(values)},
         )

@@ -20,7 +20,7 @@ from unifilter.methods.problem import Problem
 from unifilter.nn import LearnedUniBasis, UniFilter
 from unifilter.nn.uni_filter import Weights
 from unifilter.rows import BasisRows
-from unifilter.training.stopping import Patience
+from unifilter.training.stopping import Monitor, Patience
 
 # The authors' published settings. "features" is ours, since theirs is not said: on one or two splits the validation
 # score preferred "row" on Citeseer and Chameleon, on three splits "raw" on Pubmed; on Cora, Actor and Squirrel scalings
@@ -145,7 +145,7 @@ class UniFilterMethod(Method):
     filter_lr: float = 0.01
     filter_weight_decay: float = 5e-4
     patience: int = 200
-    monitor: Literal["score", "loss"] = "score"
+    monitor: Monitor = "score"
 
     def candidates(self) -> Sequence[Self]:
         if self.batch_norm not in (None, False, True):

@@ -7,6 +7,8 @@ from typing import Any, Literal, Protocol
 
 from unifilter._checks import check_choice, check_count
 
+Monitor = Literal["score", "loss"]
+
 
 class StopRule(Protocol):
     """Told the validation score and loss of each epoch; says whether it is the best so far, and whether to stop."""
@@ -26,29 +28,33 @@ class Patience:
         patience: Epochs without improvement.
         monitor: ``"score"`` on the validation nodes, or ``"loss"``.
         ties: Whether an epoch as good as the best counts as an improvement.
+        keep: Which epoch is the best, by ``"score"`` or by ``"loss"``; ``None`` for the one that is waited for.
     """
 
-    def __init__(self, patience: int = 200, monitor: Literal["score", "loss"] = "score", ties: bool = False) -> None:
+    def __init__(
+        self, patience: int = 200, monitor: Monitor = "score", ties: bool = False, keep: Monitor | None = None
+    ) -> None:
         self.patience = check_count("patience", patience, "the paper waits 200 epochs")
-        check_choice("monitor", monitor, ("score", "loss"))
-        self.monitor, self.ties = monitor, ties
-        self.best = float("-inf")
+        self.monitor, self.ties, self.keep = monitor, ties, monitor if keep is None else keep
+        check_choice("monitor", self.monitor, ("score", "loss"))
+        check_choice("keep", self.keep, ("score", "loss"))
+        self.best = {"score": float("-inf"), "loss": float("-inf")}
         self.waited = 0
 
     def step(self, score: float, loss: float) -> tuple[bool, bool]:
-        value = score if self.monitor == "score" else -loss
-        improved = value > self.best or (self.ties and value == self.best)
-        if improved:
-            self.best, self.waited = value, 0
-        else:
-            self.waited += 1
-        return improved, self.waited >= self.patience
+        values = {"score": score, "loss": -loss}
+        improved = {
+            name: value > self.best[name] or (self.ties and value == self.best[name]) for name, value in values.items()
+        }
+        self.best = {name: values[name] if improved[name] else best for name, best in self.best.items()}
+        self.waited = 0 if improved[self.monitor] else self.waited + 1
+        return improved[self.keep], self.waited >= self.patience
 
     def state_dict(self) -> dict[str, Any]:
         return {"best": self.best, "waited": self.waited}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        self.best, self.waited = state["best"], state["waited"]
+        self.best, self.waited = dict(state["best"]), state["waited"]
 
 
 class LossWindow:
