@@ -140,7 +140,7 @@ def test_a_killed_run_goes_on_as_if_nothing_had_happened(
 def test_what_was_left_open_is_in_the_records(dataset: NodeDataset, tmp_path: Path) -> None:
     run = train(tmp_path / "open", dataset, count=2, method=OPEN)
     tried = [method.settings() for method in OPEN.candidates()]
-    assert len(tried) == 4
+    assert len(tried) > 1
     assert all(record["settings"] in tried for record in run.records)
     assert run.config["settings"]["dropout"] is None
     assert not (run.folder / "checkpoints").exists()
