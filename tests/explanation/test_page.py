@@ -95,7 +95,7 @@ def test_the_keyboard_is_enough(opened: Opened) -> None:
     opened.page.focus("#tau")
     keyboard.press("Home")
     keyboard.press("ArrowRight")
-    opened.page.wait_for_function("window.unifilter.drawn().tau === 0.001")
+    opened.page.wait_for_function("() => window.unifilter.drawn().tau === 0.001")
     opened.check_numbers()
     assert opened.page.inner_text("output[for=tau]") == "0.001"
     opened.page.focus("#reset")
@@ -105,7 +105,7 @@ def test_the_keyboard_is_enough(opened: Opened) -> None:
 
 def test_tables_hold_the_numbers_for_whoever_cannot_see_the_charts(opened: Opened) -> None:
     opened.page.click("summary")
-    opened.page.wait_for_function("document.querySelector('#numbers td').textContent !== ''")
+    opened.page.wait_for_function("() => document.querySelector('#numbers td').textContent !== ''")
     opened.slide("tau", 0.9)
     cells = opened.page.eval_on_selector_all(
         "#numbers tbody tr", "rows => rows.map(r => [...r.cells].map(c => c.textContent))"
@@ -121,7 +121,7 @@ def test_tables_hold_the_numbers_for_whoever_cannot_see_the_charts(opened: Opene
 def test_hover_shows_values(opened: Opened) -> None:
     page = opened.page
     page.hover("#response .u-over", position={"x": 100, "y": 80})
-    page.wait_for_function("/\\d/.test(document.querySelector('#response .u-legend').innerText)")
+    page.wait_for_function("() => /\\d/.test(document.querySelector('#response .u-legend').innerText)")
     names, values = (page.locator(f"#response .u-{part}").all_inner_texts() for part in ("label", "value"))
     legend = dict(zip(names, map(float, values), strict=True))
     curves = opened.explanation.curves
