@@ -38,7 +38,9 @@ class Lanes(types.Type):
 
 
 @register_model(Lanes)
-class _LanesModel(models.PrimitiveModel):
+class LanesModel(models.PrimitiveModel):
+    """A value of ``count`` numbers is one LLVM vector."""
+
     def __init__(self, manager: Any, lanes: Lanes) -> None:
         number = manager.lookup(lanes.dtype).get_value_type()
         super().__init__(manager, lanes, ir.VectorType(number, lanes.count))

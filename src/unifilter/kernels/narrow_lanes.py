@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.extending import intrinsic, models, register_model
+from numba.extending import intrinsic, register_model
 
-from unifilter.kernels.lanes import BYTES, Lanes
+from unifilter.kernels.lanes import BYTES, Lanes, LanesModel
 from unifilter.kernels.vector_code import everywhere, load_vector, vector_pointer
 
 # Half a vector register of most processors: shorter ones gain nothing.
@@ -36,11 +35,7 @@ class NarrowLanes(Lanes):
         self.name = f"NarrowLanes({dtype} x {count})"
 
 
-@register_model(NarrowLanes)
-class _NarrowLanesModel(models.PrimitiveModel):
-    def __init__(self, manager: Any, lanes: NarrowLanes) -> None:
-        number = manager.lookup(lanes.dtype).get_value_type()
-        super().__init__(manager, lanes, ir.VectorType(number, lanes.count))
+register_model(NarrowLanes)(LanesModel)
 
 
 @intrinsic

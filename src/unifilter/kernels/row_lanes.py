@@ -11,10 +11,10 @@ from typing import Any
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.extending import intrinsic, models, register_model
+from numba.extending import intrinsic, register_model
 
 from unifilter.kernels.compiling import compile_inline
-from unifilter.kernels.lanes import Lanes
+from unifilter.kernels.lanes import Lanes, LanesModel
 from unifilter.kernels.vector_code import (
     LINE,
     everywhere,
@@ -40,11 +40,7 @@ class RowLanes(Lanes):
         self.name = f"RowLanes({dtype})"
 
 
-@register_model(RowLanes)
-class _RowLanesModel(models.PrimitiveModel):
-    def __init__(self, manager: Any, lanes: RowLanes) -> None:
-        number = manager.lookup(lanes.dtype).get_value_type()
-        super().__init__(manager, lanes, ir.VectorType(number, lanes.count))
+register_model(RowLanes)(LanesModel)
 
 
 @compile_inline
