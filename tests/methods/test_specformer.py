@@ -88,3 +88,15 @@ def test_ends_of_the_spectrum_are_enough_to_build_on(tmp_path: Path) -> None:
 def test_widths_that_do_not_divide_are_refused(width: int, heads: int) -> None:
     with pytest.raises(ValueError, match=f"even and a multiple of heads, and {width} with heads={heads} is not"):
         SpecformerMethod(hidden_channels=width, heads=heads).build(planted_problem())
+
+
+def test_it_waits_for_the_loss_and_keeps_the_epoch_with_the_best_score() -> None:
+    score, loss = (
+        fitted_on(planted_problem(), keep=keep, epochs=200, patience=15, lr=0.05, dropout=0.0).history
+        for keep in ("score", "loss")
+    )
+    assert score.val_loss == loss.val_loss
+    lowest = int(np.argmin(loss.val_loss))
+    assert loss.best_epoch == lowest
+    assert score.best_epoch == int(np.argmax(score.val_score)) != lowest
+    assert (score.ended, score.epochs) == ("patience", lowest + 1 + 15)
