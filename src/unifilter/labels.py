@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,6 +56,23 @@ class Classes:
                     f"the classes are {', '.join(map(repr, self.values.tolist()))}"
                 )
         return np.array([position[value] for value in raw], dtype=np.int64)
+
+
+def check_learnable(labels: np.ndarray, names: Sequence[Any]) -> None:
+    """There must be something to tell apart.
+
+    Args:
+        labels: The classes of the training nodes, as indices.
+        names: What the classes are called; may be empty.
+    """
+    found = np.unique(labels)
+    if len(found) == 0:
+        raise ValueError("there is nothing to learn from: train is empty, name some nodes that have a class")
+    if len(found) == 1:
+        name = names[found[0]] if len(names) else int(found[0])
+        raise ValueError(
+            f"all {len(labels)} training nodes are of class {name!r}: a classifier needs nodes of at least two classes"
+        )
 
 
 def _plain_labels(y: Any, num_nodes: int) -> list[Any]:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from unifilter._checks import as_node_mask, check_fraction
-from unifilter.labels import Classes
+from unifilter.labels import Classes, check_learnable
 
 
 def choose_nodes(
@@ -26,7 +26,7 @@ def choose_nodes(
     train_mask = labels >= 0 if train is None else as_node_mask(train, len(labels), "train")
     check_labelled(labels, train_mask, "train")
     if val is None:
-        _check_training_labels(classes, labels, train_mask)
+        check_learnable(labels[train_mask], classes.values.tolist())
         share = check_fraction("validation_fraction", validation_fraction)
         val_mask = _hold_out(labels, train_mask, share, seed)
         return np.flatnonzero(train_mask & ~val_mask), np.flatnonzero(val_mask)
@@ -41,7 +41,7 @@ def choose_nodes(
         raise ValueError(
             f"node {both[0]} is in train and in val ({len(both)} such nodes in all): a node can be in one of them"
         )
-    _check_training_labels(classes, labels, train_mask)
+    check_learnable(labels[train_mask], classes.values.tolist())
     return np.flatnonzero(train_mask), np.flatnonzero(val_mask)
 
 
@@ -52,17 +52,6 @@ def check_labelled(labels: np.ndarray, mask: np.ndarray, name: str) -> None:
         raise ValueError(
             f"node {unknown[0]} is in {name} but has no class ({len(unknown)} such nodes in all): "
             "leave it out or label it"
-        )
-
-
-def _check_training_labels(classes: Classes, labels: np.ndarray, train: np.ndarray) -> None:
-    found = np.unique(labels[train])
-    if len(found) == 0:
-        raise ValueError("there is nothing to learn from: train is empty, name some nodes that have a class")
-    if len(found) == 1:
-        raise ValueError(
-            f"all {train.sum()} training nodes are of class {classes.values.tolist()[found[0]]!r}: "
-            "a classifier needs nodes of at least two classes"
         )
 
 

@@ -168,6 +168,27 @@ def test_a_run_that_could_not_start_is_not_in_the_way(tmp_path: Path) -> None:
     assert run(*arguments).exit_code == 0
 
 
+def test_nothing_to_tell_apart_is_refused(tmp_path: Path) -> None:
+    one = write_npz(tmp_path / "one.npz", node_labels=np.array([0, 0, 0, 1, 1, 1]))
+    result = run("train", one, "--split", "given", "--out", tmp_path / "run", *QUICK)
+    assert result.exit_code == 2
+    assert "all 3 training nodes are of class 0: a classifier needs nodes of at least two classes" in result.stderr
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.filterwarnings("default::unifilter.training.DivergedWarning")
+def test_a_loss_that_is_no_number_is_told_in_one_line_and_marked(tmp_path: Path) -> None:
+    too_high = ("--set", "lr=1e30", "--set", "batch_norm=false")
+    result = run("train", "karate", "--splits", "1", "--out", tmp_path / "run", *QUICK, *too_high)
+    assert result.exit_code == 0
+    warned = [line for line in result.stderr.splitlines() if "warning" in line]
+    assert len(warned) == 1
+    assert warned[0].startswith("unifilter: warning: the loss was no longer a finite number in epoch ")
+    assert "a learning rate (1e+30, 0.01) is too high, try a tenth of it" in warned[0]
+    assert ".py" not in result.stderr
+    assert ", diverged" in result.stdout.splitlines()[1]
+
+
 def test_a_test_set_of_one_class_has_no_roc_auc(tmp_path: Path) -> None:
     """Trained and stopped by it all the same."""
     masks = np.zeros((3, 1, 6), dtype=bool)

@@ -89,13 +89,6 @@ def test_the_layer_says_what_the_logistic_regression_says(classes: int) -> None:
     assert (probabilities[:, classes:] == 0).all()
 
 
-def test_training_nodes_of_one_class_predict_that_class() -> None:
-    problem = planted_problem()
-    labels = problem.dataset.labels.numpy()
-    fitted = fit(ASGCMethod(), dataclasses.replace(problem, train=problem.train[labels[problem.train] == 2]))
-    assert (fitted.logits(torch.arange(48)).argmax(dim=1) == 2).all()
-
-
 def test_a_refit_learns_from_validation_nodes_after_they_were_scored() -> None:
     problem = planted_problem()
     once = ASGCMethod(hops=4, ridge=0.01)

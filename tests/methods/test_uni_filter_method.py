@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 from typing import Any
 
@@ -203,7 +204,13 @@ def test_a_given_homophily_is_taken_and_a_basis_without_angle_asks_for_none() ->
     assert UniFilterMethod(hops=2, homophily=0.123).build(given).facts["homophily"] == 0.123
     assert HomFilterMethod(hops=2).build(given).facts["homophily"] is None
     # No edge joins two training nodes: only the bases with an angle cannot do without.
-    alone = Problem(given.workspace, given.train[:1], given.val)
+    labels, edges = given.dataset.labels.numpy(), given.dataset.graph.edges()[0].T.tolist()
+    apart = next(
+        pair
+        for pair in itertools.combinations(given.train, 2)
+        if labels[pair[0]] != labels[pair[1]] and sorted(pair) not in edges
+    )
+    alone = Problem(given.workspace, np.array(apart), given.val)
     HomFilterMethod(hops=2).build(alone)
     with pytest.raises(ValueError, match="no edge joins two training nodes with known labels"):
         HetFilterMethod(hops=2).build(alone)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 import traceback
+import warnings
 from typing import Annotated, Any
 
 import typer
@@ -30,7 +31,10 @@ class _CommandsWithClearErrors(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         debug = bool(ctx.params.get("debug"))
         try:
-            return super().invoke(ctx)
+            with warnings.catch_warnings():
+                if not debug:
+                    warnings.showwarning = _show_warning
+                return super().invoke(ctx)
         except KeyboardInterrupt:
             raise typer.Exit(130) from None
         except (ValueError, FileNotFoundError) as error:
@@ -71,6 +75,11 @@ def _unifilter(
     ] = False,
 ) -> None:
     """Polynomial filters on graphs: data, training, prediction."""
+
+
+def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    """What it says, without the line of code that says it."""
+    typer.echo(f"unifilter: warning: {message}", err=True)
 
 
 def _failure(message: str, code: int, debug: bool) -> typer.Exit:

@@ -93,7 +93,7 @@ def print_run(run: Run) -> None:
             str(record["index"]),
             _percent(record.get(f"test_{metric}")),
             _percent(record.get(f"val_{metric}")),
-            str(record["epochs"]),
+            f"{record['epochs']}{', diverged' if record['ended'] == 'diverged' else ''}",
             f"{record['seconds']:.1f}",
         )
         for record in run.records

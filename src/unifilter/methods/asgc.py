@@ -152,14 +152,11 @@ def _fit_logistic(model: nn.Linear, x: Tensor, labels: Tensor, inverse_regulariz
     """Logistic regression by scikit-learn, its weights put into the linear layer."""
     from sklearn.linear_model import LogisticRegression
 
-    classes = torch.unique(labels).cpu()
-    weight, bias = np.zeros((len(classes), model.in_features)), np.zeros(len(classes))
-    if len(classes) > 1:
-        regression = LogisticRegression(C=inverse_regularization, max_iter=1000)
-        regression.fit(x.double().cpu().numpy(), labels.cpu().numpy())
-        weight, bias = regression.coef_, regression.intercept_
-        if len(classes) == 2:  # one row, the log-odds: half of them for each class has the same softmax
-            weight, bias = np.concatenate([-weight, weight]) / 2, np.concatenate([-bias, bias]) / 2
+    regression = LogisticRegression(C=inverse_regularization, max_iter=1000)
+    regression.fit(x.double().cpu().numpy(), labels.cpu().numpy())
+    classes, weight, bias = torch.from_numpy(regression.classes_), regression.coef_, regression.intercept_
+    if len(classes) == 2:  # one row, the log-odds: half of them for each class has the same softmax
+        weight, bias = np.concatenate([-weight, weight]) / 2, np.concatenate([-bias, bias]) / 2
     with torch.no_grad():
         model.weight.zero_()
         model.bias.fill_(_NEVER)

@@ -14,6 +14,7 @@ from unifilter.datasets.features import FeatureScaling
 from unifilter.factorization import Factorization, factorize
 from unifilter.graph import Graph, SelfLoops
 from unifilter.kernels.sparse_rows import SparseRows
+from unifilter.labels import check_learnable
 from unifilter.nn.input_linear import Features
 
 
@@ -94,6 +95,9 @@ class Problem:
     workspace: Workspace
     train: np.ndarray
     val: np.ndarray
+
+    def __post_init__(self) -> None:
+        check_learnable(self.dataset.labels.cpu().numpy()[self.train], self.dataset.class_names)
 
     @property
     def dataset(self) -> NodeDataset:
