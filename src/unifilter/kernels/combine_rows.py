@@ -160,6 +160,8 @@ def _row_keys(key, first_row, rows, k):  # type: ignore[no-untyped-def]
     )
 
 
+# What makes an element of the basis is written out in both kernels: as a function of its own, inlined by numba or by
+# LLVM, it made them take twice as long.
 @compile_kernel
 def _forward(vectors, matrix, terms, nodes, first_row, of_basis, of_result, weights, result):  # type: ignore[no-untyped-def]
     count, channels = weights.shape
