@@ -17,6 +17,7 @@ from unifilter.experiments.plan import Planner
 from unifilter.experiments.progress import RunProgress
 from unifilter.experiments.reproduce import Reproduced, reproduce
 from unifilter.methods import problem as problem_module
+from unifilter.methods.gcn import GCNMethod
 
 # What differs between two runs of the same thing.
 NEVER_THE_SAME = ("seconds", "cell_seconds", "peak_memory_mib")
@@ -180,6 +181,15 @@ def test_large_graphs_are_left_out_where_they_are_not(tmp_path: Path, tiny_files
     plan = Planner(sources, Options(splits=1, methods=("sgc",))).plan(EXPERIMENTS["table-large"], alone=True)
     assert list(plan.checksums) == ["genius", "cornell5"]
     assert plan.left_out[0] == ("penn94: penn94 is not in the data directory: `unifilter data fetch penn94` gets it")
+
+
+def test_defaults_are_used_where_published_settings_are_for_other_splits(tiny_files: dict[str, Path]) -> None:
+    planner = Planner(Sources(own=tiny_files), Options(splits=1, datasets=("cora", "citeseer"), methods=("gcn",)))
+    cora, citeseer = (planned.cell.settings for planned in planner.plan(EXPERIMENTS["table-models"], alone=True).cells)
+    published = GCNMethod.presets["citeseer"]
+    assert published["dropout"] != GCNMethod().dropout
+    assert (cora["lr"], cora["dropout"]) == (GCNMethod.presets["cora"]["lr"], GCNMethod.presets["cora"]["dropout"])
+    assert (citeseer["lr"], citeseer["dropout"]) == (GCNMethod().lr, GCNMethod().dropout)
 
 
 def test_what_cannot_be_run_is_an_error_alone_and_left_out_among_others(tiny_files: dict[str, Path]) -> None:
