@@ -190,6 +190,8 @@ def test_defaults_are_used_where_published_settings_are_for_other_splits(tiny_fi
     assert published["dropout"] != GCNMethod().dropout
     assert (cora["lr"], cora["dropout"]) == (GCNMethod.presets["cora"]["lr"], GCNMethod.presets["cora"]["dropout"])
     assert (citeseer["lr"], citeseer["dropout"]) == (GCNMethod().lr, GCNMethod().dropout)
+    notes = EXPERIMENTS["table-models"].present([]).notes
+    assert any(note.startswith("GCN has its defaults on citeseer: its published settings") for note in notes)
 
 
 def test_what_cannot_be_run_is_an_error_alone_and_left_out_among_others(tiny_files: dict[str, Path]) -> None:
