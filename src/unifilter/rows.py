@@ -73,6 +73,7 @@ class BasisRows:
         *,
         result_dropout: float = 0.0,
         result_seed: int = 0,
+        linear: Tensor | None = None,
     ) -> Tensor:
         """``dropout(sum_k weights[k] * dropout(basis[k]))``, ``[num_rows, channels]``; differentiable in the weights.
 
@@ -83,6 +84,8 @@ class BasisRows:
             result_dropout: Share of the sums that are dropped, for a layer that starts by dropping its input: here it
                 costs nothing.
             result_seed: The same seed drops the same sums.
+            linear: Weight ``[out, channels]`` of a linear layer that the sums go through; then the result is
+                ``[num_rows, out]``, and training needs the memory of the sums once, not twice.
         """
         shape = (self.num_vectors, self.channels)
         if tuple(weights.shape) not in (shape, shape[:1]):
@@ -95,7 +98,7 @@ class BasisRows:
         if weights.ndim == 1:
             weights = weights[:, None].expand(-1, self.channels)
         return combine_rows(
-            self.vectors, self.coefficients, weights, self.nodes, dropout, seed, result_dropout, result_seed
+            self.vectors, self.coefficients, weights, self.nodes, dropout, seed, result_dropout, result_seed, linear
         )
 
     def on_lanczos_vectors(self, weights: Tensor) -> Tensor:

@@ -136,6 +136,39 @@ def test_slope_against_finite_differences(with_coefficients: bool, p: float) -> 
     assert torch.autograd.gradcheck(lambda w: combine_rows(vectors, coefficients, w, nodes, p, seed=4), weights)
 
 
+@pytest.mark.parametrize("channels", [5, 40])
+@pytest.mark.parametrize("with_coefficients", [False, True])
+@pytest.mark.parametrize("p", [0.0, 0.3])
+def test_a_linear_layer_behind_it_is_that_of_torch(channels: int, with_coefficients: bool, p: float) -> None:
+    vectors, nodes = draw(3, 9, channels), torch.tensor([6, 2, 2, 0, 8])
+    coefficients = draw(2, 3, channels, seed=1) if with_coefficients else None
+    weights = draw(2 if with_coefficients else 3, channels, seed=2).requires_grad_()
+    linear = draw(4, channels, seed=3).requires_grad_()
+    masks = (p, 4, p / 2, 5)
+
+    together = combine_rows(vectors, coefficients, weights, nodes, *masks, linear=linear)
+    apart = combine_rows(vectors, coefficients, weights, nodes, *masks) @ linear.T
+    torch.testing.assert_close(together, apart, rtol=1e-12, atol=1e-12)
+    slope = draw(5, 4, seed=6)
+    expected = torch.autograd.grad(apart, (weights, linear), slope)
+    # The first pass backward writes over the sums: the second has to be as good.
+    for keep in (True, False):
+        found = torch.autograd.grad(together, (weights, linear), slope, retain_graph=keep)
+        torch.testing.assert_close(found, expected, rtol=1e-12, atol=1e-12)
+
+
+def test_a_linear_layer_behind_it_in_half_precision_gives_slopes_in_full() -> None:
+    vectors, nodes = draw(3, 9, 40, dtype=torch.float32), torch.arange(9)
+    weights, linear = torch.ones(3, 40, requires_grad=True), draw(4, 40, dtype=torch.float32).requires_grad_()
+    with torch.autocast("cpu", torch.bfloat16):
+        result = combine_rows(vectors, None, weights, nodes, linear=linear)
+    assert result.dtype == torch.bfloat16
+    found = torch.autograd.grad(result.float().sum(), (weights, linear))
+    expected = torch.autograd.grad(combine_rows(vectors, None, weights, nodes, linear=linear).sum(), (weights, linear))
+    assert [slope.dtype for slope in found] == [torch.float32] * 2
+    torch.testing.assert_close(found, expected, rtol=0.02, atol=0.02)
+
+
 def test_a_second_derivative_is_refused_rather_than_wrong() -> None:
     weights = torch.ones(2, 40, requires_grad=True)
     result = combine_rows(torch.ones(2, 5, 40), None, weights, torch.arange(5))

@@ -92,10 +92,25 @@ def test_the_input_of_every_layer_is_dropped_at_the_given_rate() -> None:
     assert abs(float(kept.mean()) - 0.2) < 5 * math.sqrt(0.8 * 0.2 / 200_000)
 
 
-def test_an_input_that_was_dropped_already_is_not_dropped_again() -> None:
+@pytest.mark.parametrize(("hidden", "num_layers"), [(8, 1), (8, 2), (40, 1), (40, 2), (3, 3), (40, 3)])
+@pytest.mark.parametrize("batch_norm", [False, True])
+def test_an_input_that_is_made_on_the_way_gives_the_same(hidden: int, num_layers: int, batch_norm: bool) -> None:
+    model = MLP(40, hidden, 3, num_layers, dropout=0.0, batch_norm=batch_norm)
+    x, asked = torch.randn(20, 40), []
+
+    def make_input(linear: Tensor | None = None) -> Tensor:
+        asked.append(linear is not None)
+        return x if linear is None else x @ linear.T
+
+    assert torch.equal(model.forward_on(make_input), model(x))
+    # A layer that adds its input has to have it.
+    assert asked == [not (hidden == 40 and num_layers > 1)]
+
+
+def test_an_input_that_is_made_on_the_way_is_not_dropped_again() -> None:
     model = MLP(40, 8, 3, num_layers=1, dropout=0.9)
     x = torch.randn(20, 40)
-    assert torch.equal(model(x, dropped=True), x @ weights_of(model)[0].T)
+    assert torch.equal(model.forward_on(lambda linear: x @ linear.T), x @ weights_of(model)[0].T)
     assert model.rate == 0.9
     model.eval()
     assert model.rate == 0.0

@@ -3,7 +3,8 @@ r"""Weighted sums of basis vectors with dropout: one pass forward and one backwa
 A row of the result is :math:`z = m \sum_k w_k \, m_k \, b_k`, where the basis element :math:`b_k = \sum_i M_{ki} v_i`
 is made from the Lanczos vectors in registers and the dropout masks :math:`m_k` of the elements and :math:`m` of the
 result from a hash of their position. The backward pass makes all of it again, so nothing of the size of the basis is
-ever stored or moved, and of the size of the result only the result.
+ever stored or moved, and of the size of the result only the result. Where the sums go through a linear layer at once,
+their slope is written where they were: two arrays of that size would be most of what training takes.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
+from torch.nn import functional
 
 from unifilter.kernels.compiling import compile_inline, compile_kernel
 from unifilter.kernels.random_bits import ALWAYS, make_mask, mixed_key
@@ -46,9 +48,10 @@ def combine_rows(
     seed: int = 0,
     result_dropout: float = 0.0,
     result_seed: int = 0,
+    linear: Tensor | None = None,
 ) -> Tensor:
-    """``dropout(sum_k weights[k] * dropout(basis[k]))`` at some nodes, ``[len(nodes), d]``; differentiable in
-    ``weights``.
+    """``dropout(sum_k weights[k] * dropout(basis[k]))`` at some nodes, ``[len(nodes), d]``, or what a linear layer
+    makes of it, ``[len(nodes), out]``; differentiable in ``weights`` and ``linear``.
 
     Args:
         vectors: Lanczos vectors ``[K+1, n, d]``.
@@ -59,6 +62,7 @@ def combine_rows(
         seed: The same seed drops the same elements.
         result_dropout: Share of the sums that are dropped.
         result_seed: The same seed drops the same sums.
+        linear: Weight of the linear layer ``[out, d]``.
     """
     if coefficients is not None and dropout == 0:
         # Without a mask between them the two sums are one.
@@ -68,8 +72,9 @@ def combine_rows(
     learned = vectors.requires_grad or (coefficients is not None and coefficients.requires_grad)
     suits = vectors.device.type == "cpu" and vectors.dtype in (torch.float32, torch.float64) and not learned
     if not suits or vectors.shape[2] < ROW_BYTES // vectors.element_size():
-        return _combine_rows_torch(vectors, coefficients, weights, nodes, *masks)
-    return _CombineRows.apply(weights, vectors, coefficients, nodes, *masks)  # type: ignore[no-any-return,no-untyped-call]
+        combined = _combine_rows_torch(vectors, coefficients, weights, nodes, *masks)
+        return combined if linear is None else functional.linear(combined, linear)
+    return _CombineRows.apply(weights, linear, vectors, coefficients, nodes, *masks)  # type: ignore[no-any-return,no-untyped-call]
 
 
 def _combine_rows_torch(
@@ -100,6 +105,7 @@ class _CombineRows(torch.autograd.Function):
     def forward(
         ctx: Any,
         weights: Tensor,
+        linear: Tensor | None,
         vectors: Tensor,
         coefficients: Tensor | None,
         nodes: Tensor,
@@ -110,36 +116,66 @@ class _CombineRows(torch.autograd.Function):
     ) -> Tensor:
         # The kernels read along the channels.
         source = (vectors if vectors.stride(2) == 1 else vectors.contiguous()).detach().numpy()
-        matrix, terms = _as_matrix(coefficients, source)
-        weight = weights.detach().to(vectors.dtype).contiguous().numpy()
         masks = make_mask(dropout, seed, source.dtype), make_mask(result_dropout, result_seed, source.dtype)
-        rows = nodes.numpy()
-        ctx.inputs, ctx.like = (source, matrix, terms, rows, masks), weights
-        # torch's memory starts on a cache line, numpy's anywhere: a matrix product may round differently by that.
-        combined = torch.empty(len(rows), source.shape[2], dtype=vectors.dtype)
-        result = combined.numpy()
-
-        def forward_part(part: slice) -> None:
-            _forward(source, matrix, terms, rows[part], part.start, *masks, weight, result[part])
-
-        for_each(forward_part, parts_of(len(rows)), len(rows) * weight.size)
-        return combined
+        ctx.inputs = source, *_as_matrix(coefficients, source), nodes.numpy(), masks
+        ctx.save_for_backward(weights, linear)
+        combined = _sums(weights, *ctx.inputs)
+        if linear is None:
+            return combined
+        ctx.combined = combined
+        return functional.linear(combined, linear)
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-        source, matrix, terms, rows, masks = ctx.inputs
-        slope = grad.detach().contiguous().numpy()
-        parts = parts_of(len(rows))
-        # One sum for each part, then all of them in order: the result does not depend on the number of threads.
-        sums = np.zeros((len(parts), *ctx.like.shape), source.dtype)
+        weights, linear = ctx.saved_tensors
+        slope, of_linear = grad, None
+        if linear is not None:
+            # A second backward pass finds the slope of the first where the sums were, so it makes them again.
+            combined = _sums(weights, *ctx.inputs) if ctx.combined is None else ctx.combined
+            ctx.combined = None
+            grad = grad.to(combined)  # under autocast the layer computes in half precision
+            of_linear = grad.T @ combined
+            slope = torch.mm(grad, linear, out=combined)
+        of_weights = _slope_in_weights(slope, weights, *ctx.inputs)
+        return of_weights, of_linear, None, None, None, None, None, None, None
 
-        def backward_part(index: int) -> None:
-            part = parts[index]
-            _backward(source, matrix, terms, rows[part], part.start, *masks, slope[part], sums[index])
 
-        for_each(backward_part, range(len(parts)), len(rows) * ctx.like.numel())
-        return torch.from_numpy(sums.sum(axis=0)).to(ctx.like), None, None, None, None, None, None, None
+def _sums(
+    weights: Tensor, source: np.ndarray, matrix: np.ndarray, terms: np.ndarray, rows: np.ndarray, masks: tuple[Any, Any]
+) -> Tensor:
+    # torch's memory starts on a cache line, numpy's anywhere: a matrix product may round differently by that.
+    combined = torch.empty(len(rows), source.shape[2], dtype=torch.from_numpy(source).dtype)
+    weight = weights.detach().to(combined.dtype).contiguous().numpy()
+    result = combined.numpy()
+
+    def forward_part(part: slice) -> None:
+        _forward(source, matrix, terms, rows[part], part.start, *masks, weight, result[part])
+
+    for_each(forward_part, parts_of(len(rows)), len(rows) * weight.size)
+    return combined
+
+
+def _slope_in_weights(
+    slope_in_sums: Tensor,
+    weights: Tensor,
+    source: np.ndarray,
+    matrix: np.ndarray,
+    terms: np.ndarray,
+    rows: np.ndarray,
+    masks: tuple[Any, Any],
+) -> Tensor:
+    slope = slope_in_sums.contiguous().numpy()
+    parts = parts_of(len(rows))
+    # One sum for each part, then all of them in order: the result does not depend on the number of threads.
+    sums = np.zeros((len(parts), *weights.shape), source.dtype)
+
+    def backward_part(index: int) -> None:
+        part = parts[index]
+        _backward(source, matrix, terms, rows[part], part.start, *masks, slope[part], sums[index])
+
+    for_each(backward_part, range(len(parts)), len(rows) * weights.numel())
+    return torch.from_numpy(sums.sum(axis=0)).to(weights)
 
 
 def _as_matrix(coefficients: Tensor | None, like: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

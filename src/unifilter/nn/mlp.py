@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from itertools import pairwise
 
 import torch
@@ -60,18 +61,31 @@ class MLP(nn.Module):
         """Share of the inputs of each layer that are dropped now: none in evaluation."""
         return self.dropout if self.training else 0.0
 
-    def forward(self, x: Tensor, dropped: bool = False) -> Tensor:
-        """Args:
-        x: ``[rows, in_channels]``.
-        dropped: Whether the first layer's dropout, at :attr:`rate`, has fallen on ``x`` already.
+    def forward(self, x: Tensor) -> Tensor:
+        """Logits ``[rows, out_channels]`` from ``[rows, in_channels]``."""
+        x = dropout(x, self.rate)
+        return self._behind_first(self.layers[0](x), x)
+
+    def forward_on(self, make_input: Callable[..., Tensor]) -> Tensor:
+        """The same on an input that can be made and sent through the first layer at once, which saves its memory.
+
+        Args:
+            make_input: Gives the input, dropped at :attr:`rate` already; with ``linear=`` the weight of a layer, what
+                that layer makes of it.
         """
-        x = x if dropped else dropout(x, self.rate)
-        *hidden, last = self.layers
-        for layer, norm in zip(hidden, self.norms, strict=True):
-            x = dropout(torch.relu(_step(x, layer, norm)), self.rate)
-        return _step(x, last, nn.Identity())
+        first = self.layers[0]
+        if first.in_features != first.out_features:
+            return self._behind_first(make_input(linear=first.weight), None)
+        x = make_input()
+        return self._behind_first(first(x), x)
+
+    def _behind_first(self, out: Tensor, x: Tensor | None) -> Tensor:
+        """The rest of the way from what the first layer made of ``x``, which only a layer that adds it has to know."""
+        for norm, layer in zip(self.norms, self.layers[1:], strict=True):
+            x = dropout(torch.relu(_with_input(norm(out), x)), self.rate)
+            out = layer(x)
+        return _with_input(out, x)
 
 
-def _step(x: Tensor, layer: nn.Module, norm: nn.Module) -> Tensor:
-    out: Tensor = norm(layer(x))
-    return out + x if out.shape[1] == x.shape[1] else out
+def _with_input(out: Tensor, x: Tensor | None) -> Tensor:
+    return out if x is None or x.shape != out.shape else out + x

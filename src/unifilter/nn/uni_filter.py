@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Literal
 
 import torch
@@ -102,15 +103,15 @@ class UniFilter(nn.Module):
                 'them with BasisRows.from_factorization(fact, "orthonormal")'
             )
         of_basis, of_input = self.basis_dropout if self.training else 0.0, self.mlp.rate
-        filtered = rows.combine(
+        filtered = partial(
+            rows.combine,
             self.vector_weights(),
             of_basis,
             _seed_for(of_basis),
             result_dropout=of_input,
             result_seed=_seed_for(of_input),
         )
-        logits: Tensor = self.mlp(filtered, dropped=True)
-        return logits
+        return self.mlp.forward_on(filtered)
 
     def vector_weights(self) -> Tensor:
         """The weight of each vector that is read, per channel: ``[hops + 1, channels]``."""

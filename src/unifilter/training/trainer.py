@@ -165,7 +165,9 @@ def train(
                     finite = math.isfinite(loss) and math.isfinite(val_loss)
                     if improved and finite:
                         history.best_epoch = history.epochs - 1
-                        best = {name: value.clone() for name, value in model.state_dict().items()}
+                        # Into the same memory: a second copy would be there until the first is gone.
+                        for name, value in model.state_dict().items():
+                            best[name].copy_(value)
                     history.seconds = before + time.monotonic() - started
                     progress.update(history.epochs, loss, val_score, how.metric)
                     if not finite:
