@@ -5,12 +5,14 @@ import math
 import numpy as np
 import pytest
 
+from unifilter.experiments import EXPERIMENTS
 from unifilter.experiments.cells import Cell
 from unifilter.experiments.experiment import Options, method_of
 from unifilter.experiments.presentation import Entry, comparison, paired_interval
 from unifilter.experiments.progress import duration
 from unifilter.experiments.report import measured_text
 from unifilter.experiments.reported import reported, reported_figures
+from unifilter.experiments.row_files import Row
 from unifilter.methods import METHODS, Method
 
 
@@ -121,3 +123,23 @@ def test_an_entry_with_fewer_splits_than_others_says_so() -> None:
     assert table.splits == 3
     texts = [measured_text(table.entry(row, "x"), table) for row in "abc"]
     assert texts == ["2.00 ± 0.82", "1.50 ± 0.50, 2 splits", "4.00, 1 split"]
+
+
+def test_unifilter_chooses_among_its_own_ends_by_validation_score() -> None:
+    def row(index: int, name: str, val: float, test: float, **at: float) -> Row:
+        outcome = {"val_accuracy": val, "test_accuracy": test}
+        place = {"homophily": 0.3, "filter": name, **at}
+        return {"at": place, "index": index, "settings": {"metric": "accuracy"}, "outcome": outcome}
+
+    rows = [
+        row(0, "UniFilter", 0.7, 0.6, tau=0.1),
+        row(0, "UniFilter", 0.8, 0.5, tau=0.9),
+        row(0, "HomFilter", 0.9, 0.7),
+        row(0, "OrtFilter", 1.0, 0.4),  # no tau makes it, so UniFilter cannot choose it
+        row(1, "UniFilter", 0.8, 0.5, tau=0.1),
+        row(1, "HomFilter", 0.7, 0.7),
+        row(2, "HomFilter", 0.7, 0.7),  # without UniFilter there is nothing to be below
+    ]
+    [table] = EXPERIMENTS["figure-homophily"].present(rows).tables
+    assert table.entry("HomFilter", "0.3").values == pytest.approx((0.0, -20.0))
+    assert table.entry("OrtFilter", "0.3").values == pytest.approx((30.0,))
