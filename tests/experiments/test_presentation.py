@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -143,3 +144,24 @@ def test_unifilter_chooses_among_its_own_ends_by_validation_score() -> None:
     [table] = EXPERIMENTS["figure-homophily"].present(rows).tables
     assert table.entry("HomFilter", "0.3").values == pytest.approx((0.0, -20.0))
     assert table.entry("OrtFilter", "0.3").values == pytest.approx((30.0,))
+
+
+def test_a_table_of_equal_budgets_shows_the_largest_and_says_who_had_more() -> None:
+    def row(method: str, test: float, index: int = 0, **settings: Any) -> Row:
+        outcome = {"val_accuracy": test, "test_accuracy": test, "train_nodes": 4, "test_nodes": 2}
+        place = {"row": method, "column": "minesweeper"}
+        all_settings = {"metric": "accuracy", **settings}
+        return {"at": place, "method": method, "index": index, "settings": all_settings, "outcome": outcome}
+
+    experiment = EXPERIMENTS["table-beyond"]
+    untuned = [row("unifilter", 0.5, candidates=[{}, {}, {}]), row("mlp", 0.4)]
+    shown = experiment.present(untuned)
+    assert shown.tables[0].entry("mlp", "minesweeper").values == pytest.approx((40.0,))
+    assert shown.notes[0].startswith("Every method has its defaults, none was tuned on these graphs. The defaults of ")
+    assert "unifilter are 3 kinds of training, of which the validation nodes choose: that is a larger" in shown.notes[0]
+
+    tuned = [row("unifilter", 0.7, trials=4), row("mlp", 0.6, trials=4), row("mlp", 0.9, trials=2)]
+    shown = experiment.present([*untuned, *tuned])
+    assert shown.tables[0].entry("mlp", "minesweeper").values == pytest.approx((60.0,))
+    assert shown.tables[1].entry("unifilter", "minesweeper").values == pytest.approx((10.0,))
+    assert shown.notes[0].startswith("One budget for all: 4 settings for each method")
