@@ -95,6 +95,15 @@ def test_weights_that_do_not_fit_are_refused(shape: tuple[int, ...]) -> None:
         rows.combine(torch.ones(shape))
 
 
+@pytest.mark.parametrize("shape", [(40,), (2, 41), (40, 2), (1, 2, 40)])
+def test_a_layer_that_reads_other_channels_is_refused(shape: tuple[int, ...]) -> None:
+    rows = BasisRows.from_tensor(torch.ones(5, 3, 40))
+    with pytest.raises(
+        ValueError, match=r"linear must have shape \[out, 40\], not .*: pass the weight of a layer that"
+    ):
+        rows.combine(torch.ones(3), linear=torch.ones(shape))
+
+
 @pytest.mark.parametrize("which", ["dropout", "result_dropout"])
 def test_dropping_everything_is_refused(which: str) -> None:
     rows = BasisRows.from_tensor(torch.ones(5, 3, 40))

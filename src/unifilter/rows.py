@@ -93,6 +93,11 @@ class BasisRows:
                 f"weights must have shape [{shape[0]}] or [{shape[0]}, {shape[1]}], not {list(weights.shape)}: "
                 "pass one per basis vector, or one per basis vector and channel"
             )
+        if linear is not None and (linear.ndim != 2 or linear.shape[1] != self.channels):
+            raise ValueError(
+                f"linear must have shape [out, {self.channels}], not {list(linear.shape)}: pass the weight of a layer "
+                f"that reads {self.channels} channels"
+            )
         check_rate("dropout", dropout)
         check_rate("result_dropout", result_dropout)
         if weights.ndim == 1:
