@@ -230,3 +230,15 @@ def test_progress_on_a_terminal_is_a_table(tiny_files: dict[str, Path]) -> None:
     text = console.file.getvalue()  # type: ignore[attr-defined]
     assert "5/7, 1 failed, about 10 s left" in text
     assert "ValueError: [broken]" in text
+
+
+def test_one_graph_of_the_figure_over_homophily_can_be_run_alone(tiny_files: dict[str, Path]) -> None:
+    planner = Planner(Sources(own=tiny_files), Options(splits=1, datasets=("cora@0.3",)))
+    cells = planner.plan(EXPERIMENTS["figure-homophily"], alone=True).cells
+    assert {(cell.cell.dataset, cell.cell.at["homophily"]) for cell in cells} == {("cora@0.3", 0.3)}
+    assert len(cells) == 8
+
+
+def test_a_relabelled_graph_needs_a_homophily(tiny_files: dict[str, Path]) -> None:
+    with pytest.raises(ValueError, match="cora@much names no homophily: write cora@0.3, for example"):
+        Sources(own=tiny_files).load("cora@much")

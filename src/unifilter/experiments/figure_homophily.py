@@ -35,6 +35,8 @@ class FigureHomophily(Experiment):
     datasets: ClassVar[tuple[str, ...]] = ("cora",)
 
     def sources_of(self, dataset: str) -> tuple[str, ...]:
+        if "@" in dataset:  # one of them alone
+            return (dataset,)
         return tuple(f"{dataset}@{homophily:g}" for homophily in G_S_HOMOPHILY)
 
     def cells(self, dataset: str, facts: Facts, options: Options) -> list[Cell]:

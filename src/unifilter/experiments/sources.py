@@ -56,7 +56,11 @@ class Sources:
         """
         base, relabelled, homophily = name.partition("@")
         if relabelled:
-            return replace(cora_relabelled(self.load(base), float(homophily)), name=name)
+            try:
+                wanted = float(homophily)
+            except ValueError:
+                raise ValueError(f"{name} names no homophily: write {base}@0.3, for example") from None
+            return replace(cora_relabelled(self.load(base), wanted), name=name)
         if name in self.own:
             # A file does not say how it is scored; the data set whose place it takes does.
             metric: Metric = next((entry.metric for entry in CATALOGUE if entry.name == name), "accuracy")
