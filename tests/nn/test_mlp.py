@@ -105,6 +105,11 @@ def test_an_input_that_is_made_on_the_way_gives_the_same(hidden: int, num_layers
     assert torch.equal(model.forward_on(make_input), model(x))
     # A layer that adds its input has to have it.
     assert asked == [not (hidden == 40 and num_layers > 1)]
+    seen: list[Tensor] = []
+    model.eval().register_forward_pre_hook(lambda _, inputs: seen.append(inputs[0]))
+    assert torch.equal(model.forward_on(make_input), model(x))
+    assert asked[1:] == [False]
+    assert torch.equal(seen[0], x)
 
 
 def test_an_input_that_is_made_on_the_way_is_not_dropped_again() -> None:

@@ -67,12 +67,16 @@ class MLP(nn.Module):
         return self._behind_first(self.layers[0](x), x)
 
     def forward_on(self, make_input: Callable[..., Tensor]) -> Tensor:
-        """The same on an input that can be made and sent through the first layer at once, which saves its memory.
+        """The same on an input that can be made and sent through the first layer at once: training takes less memory.
+
+        In evaluation the module is called as ever, so that hooks on it and its layers see what goes through.
 
         Args:
             make_input: Gives the input, dropped at :attr:`rate` already; with ``linear=`` the weight of a layer, what
                 that layer makes of it.
         """
+        if not self.training:
+            return self(make_input())  # type: ignore[no-any-return]
         first = self.layers[0]
         if first.in_features != first.out_features:
             return self._behind_first(make_input(linear=first.weight), None)
