@@ -70,6 +70,21 @@ def test_a_part_of_a_figure(actor: Path, tmp_path: Path) -> None:
     assert str(actor) not in page
 
 
+def test_what_is_stored_is_shown_without_a_run(actor: Path, tmp_path: Path) -> None:
+    part = ["--datasets", "actor", "--epochs", "2", "--data", f"actor={actor}", "--out", tmp_path]
+    nothing = run("figure-tau", *part, "--stored")
+    assert nothing.exit_code == 0, nothing.output
+    assert nothing.stdout == "0 cells run, 0 done before\n"
+    assert nothing.stderr == "left out, figure-tau: nothing of it is done yet\n"
+    run("figure-tau", *part, "--splits", "1")
+    (tmp_path / "figure-tau" / "report.html").unlink()
+    stored = run("figure-tau", *part, "--splits", "3", "--stored")
+    assert stored.exit_code == 0, stored.output
+    assert stored.stdout.splitlines()[0] == "0 cells run, 11 done before"
+    assert "11 of 33 results" in (tmp_path / "figure-tau" / "report.html").read_text()
+    assert len(rows_of(tmp_path)) == 11
+
+
 def test_docs_from_rows(actor: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     run("table-estimate", "--datasets", "actor", "--data", f"actor={actor}", "--splits", "2", "--out", out)
@@ -89,6 +104,7 @@ def test_docs_from_rows(actor: Path, tmp_path: Path) -> None:
         (["figure-tau", "--data", "cora"], "--data takes NAME=PATH, not 'cora'"),
         (["figure-tau", "--trials", "3"], "--trials is for table-beyond; figure-tau has the published settings"),
         (["figure-tau", "--known", "nowhere.csv"], "there is no file or folder nowhere.csv"),
+        (["figure-tau", "--fresh", "--stored"], "so there is nothing to show: drop --fresh or --stored"),
         (["docs"], "reproduce docs writes a page from stored rows: pass a folder of results.csv files as --rows"),
     ],
 )
@@ -129,4 +145,4 @@ def test_an_interrupt_says_how_to_go_on(actor: Path, tmp_path: Path, monkeypatch
     monkeypatch.setattr(worker.Worker, "outcome", interrupted)
     result = run("figure-tau", "--datasets", "actor", "--data", f"actor={actor}", "--out", tmp_path)
     assert result.exit_code == 130
-    assert f"interrupted; what is done is in {tmp_path}, and the same command goes on from there" in result.stderr
+    assert f"interrupted; what is done is in {tmp_path}, and the same command goes on from there, or shows it with" in result.stderr

@@ -36,6 +36,9 @@ def reproduce_command(
     resume: Annotated[
         bool, typer.Option("--resume/--fresh", help="Go on with what is done, or run everything again.")
     ] = True,
+    stored: Annotated[
+        bool, typer.Option("--stored", help="Run nothing: write rows, pictures and report of what is done.")
+    ] = False,
     known: Annotated[
         list[Path] | None,
         typer.Option("--known", "--rows", help="CSV files of rows, or folders of them, that count as done."),
@@ -51,7 +54,8 @@ def reproduce_command(
 ) -> None:
     """Run an experiment of the paper, or all, and write rows, pictures and a report with ours beside theirs.
 
-    What is done is stored at once: the same command goes on where it was interrupted.
+    What is done is stored at once: the same command goes on where it was interrupted, and with --stored shows how far
+    it is.
     """
     if name == _DOCS:
         _write_docs(known, out, as_json)
@@ -72,13 +76,15 @@ def reproduce_command(
             workers=workers,
             known=known or (),
             resume=resume,
+            stored=stored,
             verbose=not as_json,
             command=shlex.join(command),
             notify=lambda message: typer.echo(f"unifilter: {message}", err=True),
         )
     except KeyboardInterrupt:
         typer.echo(
-            f"unifilter: interrupted; what is done is in {folder}, and the same command goes on from there", err=True
+            f"unifilter: interrupted; what is done is in {folder}, and the same command goes on from there, or shows it with --stored",
+            err=True,
         )
         raise typer.Exit(130) from None
     _print(result, as_json)

@@ -55,6 +55,7 @@ def reproduce(
     workers: int = 1,
     known: Sequence[Path] = (),
     resume: bool = True,
+    stored: bool = False,
     verbose: bool = True,
     command: str = "unifilter reproduce",
     notify: Callable[[str], None] = lambda message: None,
@@ -69,12 +70,15 @@ def reproduce(
         workers: How many processes.
         known: CSV files of rows, or folders of them, that count as done.
         resume: Whether what the folder and the package hold counts as done; otherwise the store is moved aside.
+        stored: Whether to run nothing and write what is done.
         verbose: Whether to show progress.
         command: How to repeat it, for the report.
         notify: Is told what a person should know, such as a damaged store.
     """
     check_count("workers", workers, "pass 1 to run everything in this process")
     check_count("splits", options.splits, "pass how many splits to run")
+    if stored and not resume:
+        raise ValueError("a fresh run counts nothing as done, so there is nothing to show: drop --fresh or --stored")
     done_before = by_key([*(packaged_rows() if resume else []), *find_rows(known)])
     planner = Planner(sources, options)
     plans = [planner.plan(experiment, alone=len(experiments) == 1) for experiment in experiments]
@@ -90,8 +94,13 @@ def reproduce(
                 "were written to results.csv files can be taken from there with --known."
             )
         for plan in plans:
-            if plan.cells:
-                failures = _run(plan, store, done_before, sources, workers, verbose, result)
+            wanted = {planned.key: planned for planned in plan.cells}
+            missing = [planned for key, planned in wanted.items() if key not in store and key not in done_before]
+            result.reused += len(wanted) - len(missing)
+            if stored and wanted and len(missing) == len(wanted):
+                plan.left_out.append("nothing of it is done yet")
+            elif wanted:
+                failures = {} if stored else _run(plan, missing, store, sources, workers, verbose, result)
                 sections.append(_write(plan, store, done_before, failures, folder, options, command, result))
             result.left_out += [f"{plan.experiment.name}: {what}" for what in plan.left_out]
     if len(experiments) > 1 and sections:
@@ -135,21 +144,18 @@ def write_results_page(experiments: Sequence[Experiment], places: Sequence[Path]
 
 def _run(
     plan: Plan,
+    missing: Sequence[PlannedCell],
     store: Store,
-    done_before: Mapping[str, Row],
     sources: Sources,
     workers: int,
     verbose: bool,
     result: Reproduced,
 ) -> dict[str, str]:
-    keys: dict[str, PlannedCell] = {planned.key: planned for planned in plan.cells}
-    missing = [planned for key, planned in keys.items() if key not in store and key not in done_before]
-    reused = len(keys) - len(missing)
-    with RunProgress(plan.experiment.name, missing, reused, workers, verbose) as progress:
+    done = len({planned.key for planned in plan.cells}) - len(missing)
+    with RunProgress(plan.experiment.name, missing, done, workers, verbose) as progress:
         failures = run_cells(missing, sources, store, workers, progress) if missing else {}
     result.ran += len(missing) - len(failures)
-    result.reused += reused
-    result.failures += [f"{keys[key].cell}: {message}" for key, message in failures.items()]
+    result.failures += [f"{planned.cell}: {failures[planned.key]}" for planned in missing if planned.key in failures]
     return failures
 
 
