@@ -89,10 +89,10 @@ def test_docs_from_rows(actor: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     run("table-estimate", "--datasets", "actor", "--data", f"actor={actor}", "--splits", "2", "--out", out)
     result = run("docs", "--rows", out, "--out", tmp_path / "results.md")
-    assert (result.exit_code, result.stdout) == (0, f"2 rows shown in {tmp_path / 'results.md'}\n")
+    assert (result.exit_code, result.stdout) == (0, f"4 rows shown in {tmp_path / 'results.md'}\n")
     assert "## Estimated homophily" in (tmp_path / "results.md").read_text()
     as_json = run("docs", "--rows", out, "--out", tmp_path / "results.md", "--json")
-    assert json.loads(as_json.stdout) == {"page": str(tmp_path / "results.md"), "rows": 2}
+    assert json.loads(as_json.stdout) == {"page": str(tmp_path / "results.md"), "rows": 4}
 
 
 @pytest.mark.parametrize(
@@ -145,4 +145,7 @@ def test_an_interrupt_says_how_to_go_on(actor: Path, tmp_path: Path, monkeypatch
     monkeypatch.setattr(worker.Worker, "outcome", interrupted)
     result = run("figure-tau", "--datasets", "actor", "--data", f"actor={actor}", "--out", tmp_path)
     assert result.exit_code == 130
-    assert f"interrupted; what is done is in {tmp_path}, and the same command goes on from there, or shows it with" in result.stderr
+    assert (
+        f"interrupted; what is done is in {tmp_path}, and the same command goes on from there, or shows it with"
+        in result.stderr
+    )

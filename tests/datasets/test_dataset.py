@@ -176,7 +176,7 @@ def test_negative_features_count_by_their_size(sparse: bool) -> None:
 def test_splits_by_name() -> None:
     data = small()
     assert data.split("mine") is data.splits["mine"][0]
-    with pytest.raises(ValueError, match="'small' has no split '48': it has 'mine', '60', 'stratified'$"):
+    with pytest.raises(ValueError, match="'small' has no split '48': it has 'mine', '60', 'stratified', and random"):
         data.split("48")
     with pytest.raises(
         ValueError, match="'small' has 1 'mine' splits, there is no number 1: pass an index from 0 to 0"
@@ -191,7 +191,9 @@ def test_the_short_name_48_is_geom_gcn() -> None:
     masks = (Split("geom-gcn-48-32-20", 0, part(0), part(1), part(2)),)
     data = small(splits={"geom-gcn-48-32-20": masks})
     assert data.split("48") is data.split("geom-gcn-48-32-20") is masks[0]
-    with pytest.raises(ValueError, match="it has 'geom-gcn-48-32-20', '60', 'stratified', '48'$"):
+    with pytest.raises(
+        ValueError, match="it has 'geom-gcn-48-32-20', '60', 'stratified', '48', and random ones of any shares"
+    ):
         data.split("public")
 
 
@@ -203,6 +205,11 @@ def test_splits_drawn_on_demand() -> None:
         assert (split.name, split.index, split.seed) == ("random-60-20-20", 3, SEEDS[3])
         assert np.array_equal(split.train, expected.train)
         assert np.array_equal(split.test, expected.test)
+    other = data.split("random-48-32-20", 4)
+    assert (other.name, other.index, other.seed) == ("random-48-32-20", 4, SEEDS[4])
+    assert np.array_equal(other.val, random_split(data.labels, 0.48, 0.32, SEEDS[4]).val)
+    with pytest.raises(ValueError, match="shares of 'random-50-30-30' add up to 110: they must be 100 percent in all"):
+        data.split("random-50-30-30")
     with pytest.raises(ValueError, match="has 10 '60' splits, there is no number 10"):
         data.split("60", 10)
     stratified = data.split("stratified", 12)

@@ -20,7 +20,9 @@ def compare_command(
     methods: Annotated[
         str, typer.Option(help="Which, with commas between them; `unifilter methods` lists them.")
     ] = "unifilter,homfilter,hetfilter,ortfilter",
-    split: Annotated[str, typer.Option(help="60, 48, stratified, or a split that comes with the data.")] = "60",
+    split: Annotated[
+        str, typer.Option(help="60, 48, stratified, random-48-32-20 and the like, or a split that comes with the data.")
+    ] = "60",
     splits: Annotated[int, typer.Option(help="How many splits.", min=1)] = 1,
     preset: Preset = "published",
     epochs: Annotated[int | None, typer.Option(help="At most so many.")] = None,

@@ -83,7 +83,8 @@ def reproduce_command(
         )
     except KeyboardInterrupt:
         typer.echo(
-            f"unifilter: interrupted; what is done is in {folder}, and the same command goes on from there, or shows it with --stored",
+            f"unifilter: interrupted; what is done is in {folder}, and the same command goes on from there, or shows "
+            "it with --stored",
             err=True,
         )
         raise typer.Exit(130) from None

@@ -19,7 +19,9 @@ from unifilter.runs import Run
 def train_command(
     name_or_path: Annotated[str, typer.Argument(help="A named data set, a file or a folder of tables.")],
     method: Annotated[str, typer.Option(help="What to train; `unifilter methods` lists them.")] = "unifilter",
-    split: Annotated[str, typer.Option(help="60, 48, stratified, or a split that comes with the data.")] = "60",
+    split: Annotated[
+        str, typer.Option(help="60, 48, stratified, random-48-32-20 and the like, or a split that comes with the data.")
+    ] = "60",
     splits: Annotated[
         int | None, typer.Option(help="How many splits; by default 10, or all that come with the data.", min=1)
     ] = None,

@@ -22,7 +22,9 @@ def tune_command(
     name_or_path: Annotated[str, typer.Argument(help="A named data set, a file or a folder of tables.")],
     method: Annotated[str, typer.Option(help="What to tune; `unifilter methods` lists them.")] = "unifilter",
     trials: Annotated[int, typer.Option(help="Trials in all, those the study holds included.", min=1)] = 50,
-    split: Annotated[str, typer.Option(help="60, 48, stratified, or a split that comes with the data.")] = "60",
+    split: Annotated[
+        str, typer.Option(help="60, 48, stratified, random-48-32-20 and the like, or a split that comes with the data.")
+    ] = "60",
     splits: Annotated[int, typer.Option(help="How many splits a trial is the mean of.", min=1)] = 1,
     epochs: Annotated[int | None, typer.Option(help="At most so many in a trial.")] = None,
     settings: Settings = None,

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from unifilter._checks import as_labels, as_node_mask, check_choice
 from unifilter.datasets.features import FeatureScaling, checked_features, features_digest, pack_features, scale_rows
-from unifilter.datasets.splits import SEEDS, Split, check_split, masks_to_splits, random_split, stratified_split
+from unifilter.datasets.splits import Split, check_split, masks_to_splits, named_random_splits, stratified_split
 from unifilter.graph import Graph
 
 if TYPE_CHECKING:
@@ -143,8 +143,9 @@ class NodeDataset:
 
         Args:
             name: One of ``splits``, or a rule that is drawn on demand: ``"60"``, the random 60/20/20 splits of the
-                polynomial papers, or ``"stratified"``, 60/20/20 in every class. ``"48"`` is short for the 48/32/20
-                masks of Geom-GCN, which come with the files.
+                polynomial papers; the same with other shares, such as ``"random-48-32-20"``; or ``"stratified"``,
+                60/20/20 in every class. ``"48"`` is short for the 48/32/20 masks of Geom-GCN, which come with the
+                files.
             index: Which of its splits, from 0.
         """
         if isinstance(index, bool) or not isinstance(index, (int, np.integer)) or index < 0:
@@ -163,14 +164,18 @@ class NodeDataset:
         full = _SHORT_NAMES.get(name, name)
         if full in self.splits:
             return self.splits[full]
-        if full == _SHORT_NAMES["60"]:
-            return tuple(random_split(self.labels, 0.6, 0.2, seed, index) for index, seed in enumerate(SEEDS))
+        drawn = named_random_splits(self.labels, full)
+        if drawn is not None:
+            return drawn
         if full == "stratified":
             return tuple(stratified_split(self.labels, 0.6, 0.2, seed=seed) for seed in range(_STRATIFIED_SPLITS))
         known = [*self.splits, "60", "stratified"]
         if _SHORT_NAMES["48"] in self.splits:
             known.append("48")
-        raise ValueError(f"{self.name!r} has no split {name!r}: it has {', '.join(map(repr, known))}")
+        raise ValueError(
+            f"{self.name!r} has no split {name!r}: it has {', '.join(map(repr, known))}, "
+            "and random ones of any shares, such as 'random-48-32-20'"
+        )
 
     def to_data(self, split: str | None = None, *, sparse: bool = False) -> Data:
         """A PyG ``Data`` with ``x``, ``edge_index`` in both directions, ``y`` and, where there are splits, masks.

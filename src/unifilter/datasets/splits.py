@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -80,6 +81,22 @@ def random_split(labels: Any, train: float = 0.6, val: float = 0.2, seed: int | 
     validation = rng.choice(rest, min(round(val * len(labelled)), len(rest)), replace=False)
     testing = np.setdiff1d(rest, validation)
     return _checked(_named("random", train, val), index, training, validation, testing, seed, known)
+
+
+def named_random_splits(labels: Any, name: str) -> tuple[Split, ...] | None:
+    """The ten random splits that a name such as ``"random-48-32-20"`` stands for; ``None`` where it is no such name.
+
+    Args:
+        labels: As in :func:`random_split`.
+        name: The shares of the three parts in percent.
+    """
+    shares = re.fullmatch(r"random-(\d+)-(\d+)-(\d+)", name)
+    if shares is None:
+        return None
+    train, val, test = map(int, shares.groups())
+    if train + val + test != 100:
+        raise ValueError(f"the shares of {name!r} add up to {train + val + test}: they must be 100 percent in all")
+    return tuple(random_split(labels, train / 100, val / 100, seed, index) for index, seed in enumerate(SEEDS))
 
 
 def stratified_split(labels: Any, train: float = 0.6, val: float = 0.2, seed: int = 0) -> Split:

@@ -12,7 +12,12 @@ from unifilter.experiments.presentation import Presentation, collect, comparison
 from unifilter.experiments.row_files import Row
 from unifilter.experiments.sources import Facts
 
-_RULES = {"60": "estimate, 60/20/20", "48": "estimate, 48/32/20"}
+# What the paper says of 48/32/20 are the masks of Geom-GCN; the third rule is what its figures fit.
+_RULES = {
+    "60": "estimate, 60/20/20",
+    "48": "estimate, 48/32/20",
+    "random-48-32-20": "estimate, 48/32/20 drawn as 60/20/20 is",
+}
 _TRUE = "whole graph"
 
 
@@ -36,11 +41,8 @@ class TableEstimate(Experiment):
         for row in rows:
             measured[_TRUE, row["at"]["column"]] = [float(row["outcome"]["homophily"])]
         labels = {"true": _TRUE, **_RULES}
-        theirs = {
-            (labels[kind], dataset): value
-            for kind, figures in self.reported.items()
-            for dataset, value in figures.items()
-        }
+        figures = {**self.reported, "random-48-32-20": self.reported["48"]}
+        theirs = {(label, dataset): value for kind, label in labels.items() for dataset, value in figures[kind].items()}
         table = comparison(
             "edge homophily, mean ± standard deviation over splits", measured, theirs, list(labels.values()),
             self.datasets, digits=3, corner="labels of",

@@ -21,16 +21,18 @@ class Contender:
 
     Attributes:
         method: The name of the method.
-        changes: Settings that differ from those.
+        changes: Settings that differ from the published ones.
         settings: The published ones of each data set, the defaults, or those that were tuned, on the data sets that
             have any.
         defaults_on: Data sets whose published settings are not for these splits, so that the defaults are used.
+        rule: Of its splits, where they are others than those of the table.
     """
 
     method: str
     changes: Mapping[str, Any] = field(default_factory=dict)
     settings: Literal["published", "tuned", "default"] = "published"
     defaults_on: tuple[str, ...] = ()
+    rule: str | None = None
 
 
 class AccuracyTable(Experiment):
@@ -64,7 +66,7 @@ class AccuracyTable(Experiment):
                 dataset,
                 facts,
                 options,
-                self.rule,
+                one.rule or self.rule,
                 at,
                 changes={**tuned, **one.changes},
                 preset=None if one.settings == "default" or dataset in one.defaults_on else preset,
