@@ -36,6 +36,12 @@ def test_a_verdict_looks_at_one_reported_deviation(
     assert Entry(values, reported_pair).verdict == verdict
 
 
+@pytest.mark.parametrize(("value", "verdict"), [(0.8149, "within"), (0.8051, "within"), (0.8151, "above")])
+def test_what_the_papers_rounding_hides_is_no_difference(value: float, verdict: str) -> None:
+    assert Entry((value,), (0.81, None), printed=2).verdict == verdict
+    assert Entry((value,), (0.81, None)).verdict != "within"
+
+
 def test_the_deviation_is_that_of_the_splits_themselves() -> None:
     entry = Entry((1.0, 3.0))
     assert (entry.mean, entry.deviation) == (2.0, 1.0)
@@ -44,8 +50,8 @@ def test_the_deviation_is_that_of_the_splits_themselves() -> None:
 def test_a_comparison_keeps_the_papers_order_and_appends_what_else_was_measured() -> None:
     table = comparison("t", {("b", "y"): [1.0], ("new", "z"): [2.0]}, {("a", "x"): [1, 0.5], ("b", "y"): 3}, "ab", "xy")
     assert (table.rows, table.columns) == (("a", "b", "new"), ("x", "y", "z"))
-    assert table.entry("a", "x") == Entry((), (1.0, 0.5))
-    assert table.entry("b", "y") == Entry((1.0,), (3.0, None))
+    assert table.entry("a", "x") == Entry((), (1.0, 0.5), 2)
+    assert table.entry("b", "y") == Entry((1.0,), (3.0, None), 2)
     assert table.entry("a", "z") == Entry()
 
 

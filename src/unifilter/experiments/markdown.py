@@ -31,7 +31,8 @@ def results_page(
         "# Results",
         "",
         f"Written by `{command}` from stored rows; edit nothing here by hand. Each entry is what was measured, then in "
-        "brackets what is reported. ≈ is within one reported standard deviation, ▲ above, ▼ below.",
+        "brackets what is reported. ≈ is within one reported standard deviation or the paper's rounding, ▲ above, ▼ "
+        "below.",
         "",
         f"Reported figures: {reported_figures()['source']}.",
     ]

@@ -24,10 +24,12 @@ class Entry:
     Attributes:
         values: What was measured, one number a split.
         reported: Mean and, where it is known, standard deviation of the paper.
+        printed: Decimals that the paper prints; ``None`` where it is not known to be rounded.
     """
 
     values: tuple[float, ...] = ()
     reported: tuple[float, float | None] | None = None
+    printed: int | None = None
 
     @property
     def mean(self) -> float:
@@ -42,7 +44,8 @@ class Entry:
     def verdict(self) -> Verdict:
         """``"within"`` one standard deviation of what is reported, ``"above"`` or ``"below"``.
 
-        The deviation is the reported one; where none is reported, the measured one.
+        The deviation is the reported one; where none is reported, the measured one. What the paper's rounding hides is
+        no difference.
         """
         if not self.values:
             return "missing" if self.reported is None else "reported"
@@ -50,7 +53,8 @@ class Entry:
             return "measured"
         mean, deviation = self.reported
         distance = self.mean - mean
-        if abs(distance) <= (self.deviation if deviation is None else deviation):
+        rounding = 0.0 if self.printed is None else 0.5 * 10**-self.printed
+        if abs(distance) <= (self.deviation if deviation is None else deviation) + rounding:
             return "within"
         return "above" if distance > 0 else "below"
 
@@ -131,6 +135,7 @@ def comparison(
     reported: Mapping[tuple[str, str], Any],
     rows: Sequence[str],
     columns: Sequence[str],
+    printed: int = 2,
     **options: Any,
 ) -> Table:
     """A table of measured and reported figures.
@@ -141,12 +146,13 @@ def comparison(
         reported: A mean, or a mean and a standard deviation, by row and column.
         rows: Which to show, in order; further ones that were measured follow.
         columns: Likewise.
+        printed: Decimals of the reported figures.
         options: Of :class:`Table`.
     """
     all_rows = tuple(dict.fromkeys([*rows, *(row for row, _ in measured)]))
     all_columns = tuple(dict.fromkeys([*columns, *(column for _, column in measured)]))
     entries = {
-        (row, column): Entry(tuple(measured.get((row, column), ())), _pair(reported.get((row, column))))
+        (row, column): Entry(tuple(measured.get((row, column), ())), _pair(reported.get((row, column))), printed)
         for row in all_rows
         for column in all_columns
         if measured.get((row, column)) or (row, column) in reported

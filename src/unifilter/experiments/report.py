@@ -11,7 +11,7 @@ from unifilter.experiments.presentation import Entry, Finding, Presentation, Tab
 from unifilter.experiments.reported import reported_figures
 
 _LEGEND = {
-    "within": ("≈", "within one standard deviation of what is reported"),
+    "within": ("≈", "within one standard deviation of what is reported, or its rounding"),
     "above": ("▲", "above it"),
     "below": ("▼", "below it"),
     "reported": ("", "reported, not measured"),

@@ -47,8 +47,4 @@ class TableEstimate(Experiment):
             "edge homophily, mean ± standard deviation over splits", measured, theirs, list(labels.values()),
             self.datasets, digits=3, corner="labels of",
         )  # fmt: skip
-        notes = [
-            "For the whole graph there is no standard deviation to be within: any difference beyond it counts. The "
-            "paper prints two decimals."
-        ]
-        return Presentation([table], notes=notes, draw=lambda: draw_comparison(table, "edge homophily"))
+        return Presentation([table], draw=lambda: draw_comparison(table, "edge homophily"))
