@@ -27,7 +27,7 @@ PARTS: dict[str, tuple[dict[str, Any], int]] = {
     "table-models": ({"datasets": ("actor",), "methods": ("unifilter", "gcn")}, 4),
     "table-large": ({"datasets": ("cornell5", "genius"), "methods": ("unifilter", "sgc")}, 4),
     "figure-spectrum": ({"datasets": ("actor", "squirrel")}, 2),
-    "figure-homophily": ({}, 64),
+    "figure-homophily": ({}, 72),
     "figure-tau": ({"datasets": ("squirrel",)}, 11),
     "table-estimate": ({}, 18),
     "table-estimate-share": ({}, 12),

@@ -236,7 +236,10 @@ def test_one_graph_of_the_figure_over_homophily_can_be_run_alone(tiny_files: dic
     planner = Planner(Sources(own=tiny_files), Options(splits=1, datasets=("cora@0.3",)))
     cells = planner.plan(EXPERIMENTS["figure-homophily"], alone=True).cells
     assert {(cell.cell.dataset, cell.cell.at["homophily"]) for cell in cells} == {("cora@0.3", 0.3)}
-    assert len(cells) == 8
+    assert len(cells) == 9
+    formulations = {cell.cell.at["filter"]: cell.cell.settings["formulation"] for cell in cells}
+    assert formulations.pop("HetFilter, published code") == "released"
+    assert set(formulations.values()) == {"paper"}
 
 
 def test_a_relabelled_graph_needs_a_homophily(tiny_files: dict[str, Path]) -> None:
