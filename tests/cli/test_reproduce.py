@@ -67,6 +67,11 @@ def test_a_part_of_a_figure(actor: Path, tmp_path: Path) -> None:
     }
     page = (tmp_path / "figure-tau" / "report.html").read_text()
     assert "unifilter reproduce figure-tau --splits 1 --datasets actor --epochs 2" in page
+    assert "11 of 11 results, all of them from earlier runs" in page
+    more = run("figure-tau", *part[:2], "--splits", "2", *part[4:])
+    assert more.exit_code == 0, more.output
+    page = (tmp_path / "figure-tau" / "report.html").read_text()
+    assert "22 of 22 results, 11 from earlier runs" in page
     assert str(actor) not in page
 
 
@@ -81,7 +86,8 @@ def test_what_is_stored_is_shown_without_a_run(actor: Path, tmp_path: Path) -> N
     stored = run("figure-tau", *part, "--splits", "3", "--stored")
     assert stored.exit_code == 0, stored.output
     assert stored.stdout.splitlines()[0] == "0 cells run, 11 done before"
-    assert "11 of 33 results" in (tmp_path / "figure-tau" / "report.html").read_text()
+    page = (tmp_path / "figure-tau" / "report.html").read_text()
+    assert "11 of 33 results, all of them from earlier runs or the rows that come with the package" in page
     assert len(rows_of(tmp_path)) == 11
 
 

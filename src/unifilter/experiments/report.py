@@ -30,6 +30,7 @@ class Section:
         checksums: Of the data that was used.
         left_out: What could not be measured, and why.
         rows: How many results there are.
+        before: How many of them were there before this run.
         wanted: How many there would be if all were done.
     """
 
@@ -41,6 +42,7 @@ class Section:
     checksums: Mapping[str, str]
     left_out: Sequence[str]
     rows: int
+    before: int
     wanted: int
 
 
@@ -85,7 +87,8 @@ def _section(section: Section) -> str:
     shown = section.presentation
     parts = [
         f'<section id="{section.name}"><h2>{escape(section.title)}</h2>',
-        f"<p><code>{section.name}</code>, {escape(section.place)}; {section.rows} of {section.wanted} results.</p>",
+        f"<p><code>{section.name}</code>, {escape(section.place)}; {section.rows} of {section.wanted} results"
+        f"{_said_before(section)}.</p>",
         *(f"<p>{escape(note)}</p>" for note in shown.notes),
     ]
     if section.left_out:
@@ -98,6 +101,14 @@ def _section(section: Section) -> str:
         data = base64.b64encode(section.picture).decode()
         parts.append(f'<img alt="{escape(section.title)}" src="data:image/svg+xml;base64,{data}">')
     return "\n".join([*parts, "</section>"])
+
+
+def _said_before(section: Section) -> str:
+    """The machine and versions at the top are those of this run; what was there before may have others."""
+    if section.before == 0:
+        return ""
+    count = "all of them" if section.before == section.rows else str(section.before)
+    return f", {count} from earlier runs or the rows that come with the package, perhaps of another machine"
 
 
 def _table(table: Table) -> str:

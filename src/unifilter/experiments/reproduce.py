@@ -100,8 +100,9 @@ def reproduce(
             if stored and wanted and len(missing) == len(wanted):
                 plan.left_out.append("nothing of it is done yet")
             elif wanted:
-                failures = {} if stored else _run(plan, missing, store, sources, workers, verbose, result)
-                sections.append(_write(plan, store, done_before, failures, folder, options, command, result))
+                now = [] if stored else missing
+                failures = {} if stored else _run(plan, now, store, sources, workers, verbose, result)
+                sections.append(_write(plan, now, store, done_before, failures, folder, options, command, result))
             result.left_out += [f"{plan.experiment.name}: {what}" for what in plan.left_out]
     if len(experiments) > 1 and sections:
         result.pages["all"] = folder / "report.html"
@@ -161,6 +162,7 @@ def _run(
 
 def _write(
     plan: Plan,
+    now: Sequence[PlannedCell],
     store: Store,
     done_before: Mapping[str, Row],
     failures: Mapping[str, str],
@@ -169,12 +171,14 @@ def _write(
     command: str,
     result: Reproduced,
 ) -> Section:
-    """Rows, pictures and the report of one experiment."""
+    """Rows, pictures and the report of one experiment, of which some cells were run now."""
     experiment, own = plan.experiment, folder / plan.experiment.name
     rows: list[Row] = []
+    ran, before = {planned.key for planned in now}, 0
     for planned in plan.cells:
         row: dict[str, Any] | None = store.get(planned.key) or done_before.get(planned.key)
         if row is not None:
+            before += planned.key not in ran
             rows.append({**row, "experiment": experiment.name, "at": dict(planned.cell.at)})
     write_rows(own / "results.csv", rows)
     presentation = experiment.present(rows)
@@ -195,6 +199,7 @@ def _write(
         plan.checksums,
         [*plan.left_out, *failed],
         len(rows),
+        before,
         len(plan.cells),
     )
     result.pages[experiment.name] = own / "report.html"
