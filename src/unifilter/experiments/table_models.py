@@ -40,8 +40,8 @@ class TableModels(AccuracyTable):
     def present(self, rows: Sequence[Row]) -> Presentation:
         presentation = super().present(rows)
         presentation.notes.append(
-            "The homophily that the paper estimates for this table (see table-estimate) is not that of the masks but "
-            "that of splits drawn at random, a number of nodes from each class: its UniFilter was probably measured on "
-            "such splits, and so is one row here. The figures of the other methods are of the masks."
+            "The figures of the other methods are of the public masks. For UniFilter the paper's appendix speaks of ten "
+            "random splits, and the homophily it estimates for this table (see table-estimate) is that of splits drawn "
+            "as the 60/20/20 ones are, not that of the masks: one row has such splits."
         )
         return presentation
