@@ -40,8 +40,8 @@ class TableModels(AccuracyTable):
     def present(self, rows: Sequence[Row]) -> Presentation:
         presentation = super().present(rows)
         presentation.notes.append(
-            "The figures of the other methods are of the public masks. For UniFilter the paper's appendix speaks of ten "
-            "random splits, and the homophily it estimates for this table (see table-estimate) is that of splits drawn "
-            "as the 60/20/20 ones are, not that of the masks: one row has such splits."
+            "The figures of the other methods are of the public masks. For UniFilter the paper's appendix speaks of "
+            "ten random splits, and the homophily it estimates for this table (see table-estimate) is that of splits "
+            "drawn as the 60/20/20 ones are, not that of the masks: one row has such splits."
         )
         return presentation
