@@ -44,7 +44,7 @@ def draw_comparison(table: Table, unit: str) -> Figure:
     """A panel for each column of a table: what is reported and what was measured, with one standard deviation."""
     columns = [name for name in table.columns if any(table.entry(row, name).verdict != "missing" for row in table.rows)]
     figure, grid = panels(max(len(columns), 1), height=0.6 + 0.24 * len(table.rows))
-    for axes, column in zip(grid, columns, strict=False):
+    for number, (axes, column) in enumerate(zip(grid, columns, strict=False)):
         entries = [table.entry(row, column) for row in table.rows]
         theirs = [(place, entry.reported) for place, entry in enumerate(entries) if entry.reported is not None]
         ours = [(place, entry) for place, entry in enumerate(entries) if entry.values]
@@ -61,8 +61,10 @@ def draw_comparison(table: Table, unit: str) -> Figure:
                 label="measured, ± one deviation",
             )  # fmt: skip
         axes.set(title=column, xlabel=unit, ylim=(len(table.rows) - 0.5, -0.5))
-        axes.set_yticks(range(len(table.rows)), table.rows, fontsize=8)
-        axes.grid(axis="x", color="0.9")
+        # Panels beside each other have the same rows, so the first names them for all.
+        named = number % _PANELS_PER_ROW == 0
+        axes.set_yticks(range(len(table.rows)), table.rows if named else [""] * len(table.rows), fontsize=8)
+        axes.grid(color="0.92")
     shared_legend(figure, grid)
     return figure
 
