@@ -12,7 +12,7 @@ from unifilter.experiments.sources import Sources
 from unifilter.experiments.table_beyond import TableBeyond
 from unifilter.experiments.table_estimate import TableEstimate
 from unifilter.experiments.table_estimate_share import TableEstimateShare
-from unifilter.experiments.table_formulations import TableFormulations
+from unifilter.experiments.table_formulations import TableFormulations, TableFormulations48
 from unifilter.experiments.table_large import TableLarge
 from unifilter.experiments.table_models import TableModels
 from unifilter.experiments.table_polynomial import TablePolynomial
@@ -38,6 +38,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         Theorems(),
         TableScaling(),
         TableFormulations(),
+        TableFormulations48(),
         TableVariants(),
         TableVariants48(),
         TableBeyond(),

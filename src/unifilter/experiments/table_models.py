@@ -10,14 +10,13 @@ from unifilter.experiments.presentation import Presentation
 from unifilter.experiments.row_files import Row
 from unifilter.experiments.tables import AccuracyTable, Contender
 
-_DRAWN, _DEFAULTS = "UniFilter, splits drawn at random", "UniFilter, default settings"
+_DRAWN = "UniFilter, splits drawn at random"
 
 
 class TableModels(AccuracyTable):
     """Ten methods, six graphs, the ten 48/32/20 masks of Geom-GCN; reported figures alone where a method is missing.
 
-    UniFilter stands there three times: with its published settings, as they are on splits of the same shares that are
-    drawn as the 60/20/20 splits are, and with its defaults on the masks.
+    UniFilter stands there twice: also on splits of the same shares that are drawn as the 60/20/20 splits are.
     """
 
     name: ClassVar[str] = "table-models"
@@ -31,11 +30,10 @@ class TableModels(AccuracyTable):
             **super().contenders(),
             "GCN": Contender("gcn", defaults_on=("citeseer",)),
             _DRAWN: Contender("unifilter", rule="random-48-32-20"),
-            _DEFAULTS: Contender("unifilter", settings="default"),
         }
 
     def figures(self) -> Mapping[str, Mapping[str, Any]]:
-        return {**self.reported, **dict.fromkeys((_DRAWN, _DEFAULTS), self.reported["UniFilter"])}
+        return {**self.reported, _DRAWN: self.reported["UniFilter"]}
 
     def present(self, rows: Sequence[Row]) -> Presentation:
         presentation = super().present(rows)
