@@ -132,6 +132,22 @@ def test_an_entry_with_fewer_splits_than_others_says_so() -> None:
     assert texts == ["2.00 ± 0.82", "1.50 ± 0.50, 2 splits", "4.00, 1 split"]
 
 
+def test_variants_are_compared_on_the_splits_that_both_have() -> None:
+    def row(label: str, index: int, test: float) -> Row:
+        place = {"row": label, "column": "cora"}
+        outcome = {"test_accuracy": test}
+        settings = {"metric": "accuracy"}
+        return {"at": place, "method": label.lower(), "dataset": "cora", "index": index, "settings": settings,
+                "outcome": outcome}  # fmt: skip
+
+    rows = [row("UniFilter", 0, 0.9), row("UniFilter", 1, 0.5), row("UniFilter", 2, 0.1)]
+    rows += [row("HomFilter", 2, 0.3), row("HomFilter", 0, 0.8), row("OrtFilter", 3, 0.8)]
+    _, points = EXPERIMENTS["table-variants"].present(rows).tables
+    assert points.entry("HomFilter", "cora").values == pytest.approx((-10.0, 20.0))
+    assert points.entry("OrtFilter", "cora") == Entry()  # no split that both have
+    assert points.rows == ("HomFilter", "HetFilter", "OrtFilter")
+
+
 def test_unifilter_chooses_among_its_own_ends_by_validation_score() -> None:
     def row(index: int, name: str, val: float, test: float, **at: float) -> Row:
         outcome = {"val_accuracy": val, "test_accuracy": test}

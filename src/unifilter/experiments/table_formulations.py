@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from unifilter.experiments.experiment import SIX_GRAPHS
-from unifilter.experiments.presentation import Presentation, score_of
+from unifilter.experiments.presentation import Presentation, differences
 from unifilter.experiments.reported import reported
 from unifilter.experiments.row_files import Row
 from unifilter.experiments.tables import AccuracyTable, Contender
@@ -65,13 +65,5 @@ class TableFormulations48(TableFormulations):
 
 def _gaps(rows: Sequence[Row]) -> dict[str, float]:
     """How far the defaults are below the best settings there are, by the data set."""
-    scores: dict[tuple[str, str], dict[int, float]] = {}
-    for row in rows:
-        scores.setdefault((row["at"]["row"], row["at"]["column"]), {})[row["index"]] = score_of(row)
-    gaps = {}
-    for (label, dataset), defaults in scores.items():
-        best = scores.get((_TUNED, dataset)) or scores.get((_PAPER, dataset)) or {}
-        both = defaults.keys() & best.keys()
-        if label == _DEFAULTS and both:
-            gaps[dataset] = sum(best[index] - defaults[index] for index in both) / len(both)
-    return gaps
+    above = {**differences(rows, _DEFAULTS, _PAPER), **differences(rows, _DEFAULTS, _TUNED)}
+    return {dataset: -sum(points) / len(points) for dataset, points in above.items()}
