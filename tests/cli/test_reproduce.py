@@ -86,6 +86,7 @@ def test_what_is_stored_is_shown_without_a_run(actor: Path, tmp_path: Path) -> N
     stored = run("figure-tau", *part, "--splits", "3", "--stored")
     assert stored.exit_code == 0, stored.output
     assert stored.stdout.splitlines()[0] == "0 cells run, 11 done before"
+    assert stored.stderr == ""  # no progress of a run
     page = (tmp_path / "figure-tau" / "report.html").read_text()
     assert "11 of 33 results, all of them from earlier runs or the rows that come with the package" in page
     assert len(rows_of(tmp_path)) == 11
