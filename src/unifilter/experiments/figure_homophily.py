@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from unifilter.datasets.synthetic import G_S_HOMOPHILY
 from unifilter.experiments.cells import Cell
 from unifilter.experiments.experiment import Experiment, Options, trained
-from unifilter.experiments.pictures import COLOURS
+from unifilter.experiments.pictures import COLOURS, panels, shared_legend
 from unifilter.experiments.presentation import Presentation, Table, comparison, score_of
 from unifilter.experiments.row_files import Row
 from unifilter.experiments.sources import Facts
 from unifilter.experiments.tables import Contender
-from unifilter.plots import new_figure
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 _PUBLISHED_CODE = "HetFilter, published code"
@@ -76,7 +76,6 @@ class FigureHomophily(Experiment):
             "best validation score on each split, so a variant can be ahead on the test nodes; the paper does not say "
             "how its tau was chosen here.",
             f"Measured: mean and standard deviation over {table.splits} split{'' if table.splits == 1 else 's'}.",
-            "As in the paper, the picture ends at 4 points; HetFilter leaves it as homophily grows.",
         ]
         return Presentation([table], notes=notes, draw=lambda: _draw(table))
 
@@ -102,31 +101,29 @@ def _validation(row: Row) -> float:
 
 
 def _draw(table: Table) -> Figure:
-    figure = new_figure(figsize=(7.2, 4.0))
-    axes = figure.add_subplot()
+    figure, (whole, cut) = panels(2, width=5.0, height=3.6)
+    for axes in (whole, cut):
+        _draw_gaps(axes, table)
+    lowest = min((entry.mean - entry.deviation for entry in table.entries.values() if entry.values), default=0.0)
+    whole.set_title("all of it")
+    cut.set(title="up to 4 points, as in the paper", ylim=(min(-0.2, 1.1 * lowest), 4))
+    shared_legend(figure, [whole])
+    return figure
+
+
+def _draw_gaps(axes: Axes, table: Table) -> None:
     x = np.arange(len(table.columns))
-    handles: list[Any] = []
     for index, (colour, row) in enumerate(zip(COLOURS, table.rows, strict=False)):
         entries = [table.entry(row, column) for column in table.columns]
         ours = [entry.mean if entry.values else np.nan for entry in entries]
         spread = [entry.deviation if entry.values else np.nan for entry in entries]
         theirs = [entry.reported[0] if entry.reported else np.nan for entry in entries]
         if row != _PUBLISHED_CODE:  # its reported line is HetFilter's, which is there already
-            label = f"{row}, reported"
-            handles += axes.plot(x, theirs, ls="--", marker="o", mfc="white", ms=5, color=colour, label=label)
+            axes.plot(x, theirs, ls="--", marker="o", mfc="white", ms=5, color=colour, label=f"{row}, reported")
         # A little apart, so that the bars of one do not hide those of another.
         beside = x + 0.06 * (index - (len(table.rows) - 1) / 2)
-        handles.append(
-            axes.errorbar(
-                beside, ours, spread, marker="o", ms=5, elinewidth=0.8, color=colour, label=f"{row}, measured"
-            )
-        )
-    lowest = min((entry.mean - entry.deviation for entry in table.entries.values() if entry.values), default=0.0)
+        axes.errorbar(beside, ours, spread, marker="o", ms=5, elinewidth=0.8, color=colour, label=f"{row}, measured")
     axes.axhline(0, color="0.6", lw=0.8)
-    axes.set(
-        xlabel="homophily h of G_s", ylabel="accuracy below UniFilter, points", ylim=(min(-0.2, 1.1 * lowest), 4),
-    )  # fmt: skip
+    axes.set(xlabel="homophily h of G_s", ylabel="accuracy below UniFilter, points")
     axes.set_xticks(x, table.columns)
     axes.grid(color="0.92")
-    figure.legend(handles=handles, loc="outside lower center", ncols=3, frameon=False)
-    return figure
