@@ -170,6 +170,11 @@ def test_both_formulations_and_the_defaults_stand_beside_the_one_reported_figure
     )
 
 
+def test_the_formulations_on_the_masks_stand_beside_table_2(runs: Runs) -> None:
+    assert runs.report("table-formulations-48").count("<small>37.79 ± 1.11</small>") == 4
+    assert {row["split"] for row in runs.rows("table-formulations-48")} == {"given"}
+
+
 def test_theorems_have_verdicts(runs: Runs) -> None:
     text = runs.report("theorems")
     for claim in ("Proposition 2.3", *(f"Theorem {number}" for number in ("3.1", "4.1", "4.2", "4.3", "5.2", "5.3"))):

@@ -129,15 +129,13 @@ def collect(
     return found
 
 
-def differences(
-    rows: Iterable[Row], label: str, base: str, value: Callable[[Row], float] = score_of
-) -> dict[str, list[float]]:
+def differences(rows: Iterable[Row], label: str, base: str) -> dict[str, list[float]]:
     """How far one row of a table is above another on the same splits, by column; columns without such splits are left
     out.
     """
     found: dict[tuple[str, str], dict[int, float]] = {}
     for row in rows:
-        found.setdefault((row["at"]["row"], row["at"]["column"]), {})[int(row["index"])] = value(row)
+        found.setdefault((row["at"]["row"], row["at"]["column"]), {})[int(row["index"])] = score_of(row)
     paired = {}
     for (one, column), values in found.items():
         other = found.get((base, column), {})

@@ -90,8 +90,8 @@ def reproduce(
     with Store(store_path) as store:
         if store.set_aside is not None:
             notify(
-                f"{store_path} was damaged: it is kept as {store.set_aside}, and its cells are run again. Rows that "
-                "were written to results.csv files can be taken from there with --known."
+                f"{store_path} was damaged: it is kept as {store.set_aside}, and its cells have to be run again. Rows "
+                "that were written to results.csv files can be taken from there with --known."
             )
         for plan in plans:
             wanted = {planned.key: planned for planned in plan.cells}

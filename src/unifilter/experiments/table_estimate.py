@@ -12,7 +12,7 @@ from unifilter.experiments.presentation import Presentation, collect, comparison
 from unifilter.experiments.row_files import Row
 from unifilter.experiments.sources import Facts
 
-# What the paper says of 48/32/20 are the masks of Geom-GCN; the third rule is what its figures fit.
+# The second are the masks of Geom-GCN, which the paper compares on; the third is the rule that its figures fit.
 _RULES = {
     "60": "estimate, 60/20/20",
     "48": "estimate, 48/32/20",
