@@ -148,6 +148,25 @@ def test_variants_are_compared_on_the_splits_that_both_have() -> None:
     assert points.rows == ("HomFilter", "HetFilter", "OrtFilter")
 
 
+@pytest.mark.parametrize(
+    ("name", "along", "first", "second"),
+    [("figure-tau", "tau", 0.1, 0.2), ("table-sensitivity", "homophily", 0.2, 0.21)],
+)
+def test_the_points_of_a_curve_are_of_the_same_splits(name: str, along: str, first: float, second: float) -> None:
+    def row(dataset: str, point: float, index: int, test: float) -> Row:
+        settings, outcome = {"metric": "accuracy"}, {"test_accuracy": test}
+        return {"at": {"dataset": dataset, along: point}, "index": index, "settings": settings, "outcome": outcome}
+
+    other = EXPERIMENTS[name].datasets[0]
+    rows = [row("squirrel", first, 0, 0.4), row("squirrel", first, 1, 0.6), row("squirrel", second, 1, 0.7)]
+    rows.append(row(other, first, 0, 0.9))  # another curve has its own splits
+    tables = EXPERIMENTS[name].present(rows).tables
+    assert tables[-1].entry("squirrel", str(first)).values == pytest.approx((60.0,))
+    assert tables[-1].entry("squirrel", str(second)).values == pytest.approx((70.0,))
+    shown = [table.entry(other, column) for table in tables for column in table.columns]
+    assert [entry.values for entry in shown if entry.values] == [pytest.approx((90.0,))]
+
+
 def test_unifilter_chooses_among_its_own_ends_by_validation_score() -> None:
     def row(index: int, name: str, val: float, test: float, **at: float) -> Row:
         outcome = {"val_accuracy": val, "test_accuracy": test}

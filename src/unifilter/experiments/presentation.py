@@ -129,6 +129,21 @@ def collect(
     return found
 
 
+def on_common_splits(rows: Sequence[Row], curve: str, along: str) -> list[Row]:
+    """The rows of those splits that every point of their curve has: points of other splits would differ by these.
+
+    Args:
+        rows: Rows of any curves.
+        curve: The coordinate that tells the curves apart.
+        along: The coordinate that tells the points of a curve apart; points without rows do not count.
+    """
+    points: dict[Any, dict[Any, set[int]]] = {}
+    for row in rows:
+        points.setdefault(row["at"][curve], {}).setdefault(row["at"][along], set()).add(int(row["index"]))
+    common = {name: set.intersection(*splits.values()) for name, splits in points.items()}
+    return [row for row in rows if int(row["index"]) in common[row["at"][curve]]]
+
+
 def differences(rows: Iterable[Row], label: str, base: str) -> dict[str, list[float]]:
     """How far one row of a table is above another on the same splits, by column; columns without such splits are left
     out.

@@ -10,7 +10,7 @@ import numpy as np
 from unifilter.experiments.cells import Cell
 from unifilter.experiments.experiment import Experiment, Options, trained
 from unifilter.experiments.pictures import draw_row, panels, shared_legend
-from unifilter.experiments.presentation import Presentation, Table, collect, comparison
+from unifilter.experiments.presentation import Presentation, Table, collect, comparison, on_common_splits
 from unifilter.experiments.row_files import Row
 from unifilter.experiments.sources import Facts
 
@@ -37,7 +37,7 @@ class TableSensitivity(Experiment):
         return cells
 
     def present(self, rows: Sequence[Row]) -> Presentation:
-        measured = collect(rows, ("dataset", "homophily"))
+        measured = collect(on_common_splits(rows, "dataset", "homophily"), ("dataset", "homophily"))
         tables = []
         for dataset in self.datasets:
             columns = [str(homophily) for homophily in self.reported[dataset]["h"]]
