@@ -125,11 +125,36 @@ def test_durations(seconds: float, text: str) -> None:
     assert duration(seconds) == text
 
 
-def test_an_entry_with_fewer_splits_than_others_says_so() -> None:
-    table = comparison("score", {("a", "x"): [1.0, 2.0, 3.0], ("b", "x"): [1.0, 2.0], ("c", "x"): [4.0]}, {}, [], [])
-    assert table.splits == 3
+def test_a_table_says_of_how_many_splits_its_entries_are_and_so_does_an_entry_with_fewer() -> None:
+    measured = {("a", "x"): [1.0, 2.0, 3.0], ("b", "x"): [1.0, 2.0], ("c", "x"): [4.0]}
+    table = comparison("score", measured, {}, [], [])
+    assert table.caption == "score, mean ± standard deviation over 3 splits"
     texts = [measured_text(table.entry(row, "x"), table) for row in "abc"]
     assert texts == ["2.00 ± 0.82", "1.50 ± 0.50, 2 splits", "4.00, 1 split"]
+
+
+@pytest.mark.parametrize(
+    ("values", "over", "caption"),
+    [
+        ([4.0], "split", "score, 1 split"),
+        ([4.0, 5.0], "training set", "score, mean ± standard deviation over 2 training sets"),
+        ([4.0], None, "score"),
+        ([], "split", "score"),
+    ],
+)
+def test_a_caption_names_what_the_mean_is_over(values: list[float], over: str | None, caption: str) -> None:
+    assert comparison("score", {("a", "x"): values}, {("a", "x"): 1.0}, [], [], over=over).caption == caption
+
+
+def test_the_homophily_of_the_whole_graph_is_no_matter_of_splits() -> None:
+    def row(rule: str, index: int, estimate: float) -> Row:
+        outcome = {"estimate": estimate, "homophily": 0.5}
+        return {"at": {"row": rule, "column": "cora"}, "index": index, "settings": {}, "outcome": outcome}
+
+    rows = [row(rule, index, 0.4) for rule in ("estimate, 60/20/20", "estimate, 48/32/20") for index in (0, 1)]
+    [table] = EXPERIMENTS["table-estimate"].present(rows).tables
+    assert measured_text(table.entry("whole graph", "cora"), table) == "0.500 ± 0.000"
+    assert measured_text(table.entry("estimate, 48/32/20", "cora"), table) == "0.400 ± 0.000"
 
 
 def test_variants_are_compared_on_the_splits_that_both_have() -> None:

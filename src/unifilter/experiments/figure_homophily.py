@@ -75,7 +75,6 @@ class FigureHomophily(Experiment):
             f"All have the defaults. UniFilter's tau is the one of 0, {', '.join(map(str, _TAUS))} and 1 with the "
             "best validation score on each split, so a variant can be ahead on the test nodes; the paper does not say "
             "how its tau was chosen here.",
-            f"Measured: mean and standard deviation over {table.splits} split{'' if table.splits == 1 else 's'}.",
         ]
         return Presentation([table], notes=notes, draw=lambda: _draw(table))
 

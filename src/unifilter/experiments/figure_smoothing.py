@@ -64,7 +64,7 @@ def _limits(row: Row) -> Table:
     }
     return Table(
         f"{row['at']['dataset']}: energy as k grows, E(X) = {start:.4g}", tuple(lines), columns, entries, digits=4,
-        corner="tau",
+        corner="tau", over=None,
     )  # fmt: skip
 
 

@@ -49,7 +49,7 @@ class FigureSquashing(Experiment):
             for hop, value in zip(self.reported["k"], self.reported[label], strict=True)
         }
         accuracy = comparison(
-            "test accuracy in %, mean ± standard deviation over splits",
+            "test accuracy in %",
             collect([row for row in rows if row["at"]["kind"] == "accuracy"], ("method", "hop")),
             theirs,
             list(_METHODS),
@@ -85,9 +85,8 @@ def _jacobian_table(row: Row) -> Table:
         for name, values in zip(names, row["outcome"]["means"], strict=True)
         for column, value in zip(columns, values, strict=True)
     }
-    return Table(
-        "mean of |∂z_u/∂x_v| at hop k over nodes u, v at distance k", names, columns, entries, digits=6, corner="k"
-    )
+    title = "mean of |∂z_u/∂x_v| at hop k over nodes u, v at distance k"
+    return Table(title, names, columns, entries, digits=6, corner="k", over=None)
 
 
 def _draw(accuracy: Table, jacobian: Row | None) -> Figure:

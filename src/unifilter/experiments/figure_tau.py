@@ -37,7 +37,7 @@ class FigureTau(Experiment):
             for tau, pair in zip(self.reported["tau"], self.reported[dataset], strict=True)
         }
         table = comparison(
-            "test accuracy in %, mean ± standard deviation over splits",
+            "test accuracy in %",
             collect(on_common_splits(rows, "dataset", "tau"), ("dataset", "tau")),
             theirs,
             self.datasets,

@@ -55,7 +55,7 @@ def results_page(
 
 def _table(table: Table) -> list[str]:
     return [
-        f"{table.title[:1].upper()}{table.title[1:]}:",
+        f"{table.caption[:1].upper()}{table.caption[1:]}:",
         "",
         _line([table.corner, *table.columns]),
         _line(["---"] * (len(table.columns) + 1)),

@@ -69,6 +69,7 @@ class Table:
         entries: By row and column; what is not there was neither measured nor reported.
         digits: Decimals that are printed.
         corner: What the rows are.
+        over: What there is one value of an entry for; ``None`` where an entry is a single number.
     """
 
     title: str
@@ -77,14 +78,27 @@ class Table:
     entries: Mapping[tuple[str, str], Entry]
     digits: int = 2
     corner: str = ""
+    over: str | None = "split"
 
     def entry(self, row: str, column: str) -> Entry:
         return self.entries.get((row, column), Entry())
 
     @property
-    def splits(self) -> int:
-        """How many splits the entries have that have the most; an entry with fewer is marked."""
+    def most(self) -> int:
+        """How many values the entries have that have the most; an entry with fewer is marked."""
         return max((len(entry.values) for entry in self.entries.values()), default=0)
+
+    @property
+    def caption(self) -> str:
+        """The title, and what the entries are a mean of that do not say it themselves."""
+        if self.over is None or self.most == 0:
+            return self.title
+        spread = "mean ± standard deviation over " if self.most > 1 else ""
+        return f"{self.title}, {spread}{self.count_of(self.most)}"
+
+    def count_of(self, values: int) -> str:
+        """So many splits, or whatever there is a value for."""
+        return f"{values} {self.over}{'s' if values > 1 else ''}"
 
 
 @dataclass(frozen=True)

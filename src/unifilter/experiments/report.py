@@ -117,7 +117,7 @@ def _table(table: Table) -> str:
         f"<tr><th>{escape(row)}</th>{''.join(_entry(table.entry(row, column), table) for column in table.columns)}</tr>"
         for row in table.rows
     ]
-    caption = f"<caption>{escape(table.title)}</caption>"
+    caption = f"<caption>{escape(table.caption)}</caption>"
     head = f"<thead><tr><th>{escape(table.corner)}</th>{head}</tr></thead>"
     return f'<div class="wide"><table>{caption}{head}<tbody>{"".join(lines)}</tbody></table></div>'
 
@@ -130,11 +130,11 @@ def _entry(entry: Entry, table: Table) -> str:
 
 
 def measured_text(entry: Entry, table: Table) -> str:
-    """Mean and standard deviation of what was measured, and of how many splits where others have more."""
+    """Mean and standard deviation of what was measured, and over how many values where others have more."""
     count, text = len(entry.values), f"{entry.mean:.{table.digits}f}"
     if count > 1:
         text += f" ± {entry.deviation:.{table.digits}f}"
-    return text if count == table.splits else f"{text}, {count} split{'s' if count > 1 else ''}"
+    return text if count == table.most else f"{text}, {table.count_of(count)}"
 
 
 def reported_text(entry: Entry, digits: int) -> str:

@@ -55,7 +55,7 @@ class TableBeyond(Experiment):
         budget = max((_trials(row) for row in rows), default=0)
         rows = [row for row in rows if _trials(row) == budget]
         table = comparison(
-            "test score in %, mean ± standard deviation over splits (ROC AUC on minesweeper)",
+            "test score in % (ROC AUC on minesweeper)",
             collect(rows, ("row", "column")),
             {},
             self.methods(),
@@ -118,7 +118,7 @@ def _against_plain(rows: Sequence[Row], table: Table, notes: list[str]) -> list[
         return []
     return [
         comparison(
-            "points above the best plain baseline on the same split, mean ± standard deviation",
+            "points above the best plain baseline on the same split",
             differences,
             {},
             [method for method in table.rows if method not in PLAIN],

@@ -37,13 +37,14 @@ class TableEstimateShare(Experiment):
             for share, pair in zip(self.reported["share"], self.reported[dataset], strict=True)
         }
         table = comparison(
-            "edge homophily, mean ± standard deviation over training sets",
+            "edge homophily",
             collect(rows, ("dataset", "share"), lambda row: float(row["outcome"]["estimate"])),
             theirs,
             self.datasets,
             [str(share) for share in _SHARES],
             digits=3,
             corner="share of training nodes",
+            over="training set",
         )
         notes = ["Training nodes are drawn class by class, as in the 60/20/20 splits; the paper does not say how."]
         return Presentation(

@@ -49,6 +49,7 @@ class TableScaling(Experiment):
             self.datasets,
             digits=3,
             corner="features, formulation",
+            over=None,
         )
         closest = []
         for dataset in table.columns:

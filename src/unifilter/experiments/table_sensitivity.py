@@ -48,7 +48,7 @@ class TableSensitivity(Experiment):
             ours = {place: values for place, values in measured.items() if place[0] == dataset}
             tables.append(
                 comparison(
-                    "test accuracy in %, mean ± standard deviation over splits",
+                    "test accuracy in %",
                     ours,
                     theirs,
                     [dataset],

@@ -37,7 +37,7 @@ class TableVariants(AccuracyTable):
             for label in _VARIANTS
             for dataset, points in differences(rows, label, _UNIFILTER).items()
         }
-        title = "points above UniFilter on the same splits, mean ± standard deviation"
+        title = "points above UniFilter on the same split"
         presentation.tables.append(comparison(title, above, {}, _VARIANTS, self.datasets, corner="method"))
         return presentation
 

@@ -101,7 +101,7 @@ class AccuracyTable(Experiment):
     def table(self, rows: Sequence[Row]) -> Table:
         theirs = {(label, dataset): pair for label, pairs in self.figures().items() for dataset, pair in pairs.items()}
         return comparison(
-            f"test {self.score} in %, mean ± standard deviation over splits",
+            f"test {self.score} in %",
             collect(rows, ("row", "column")),
             theirs,
             list(dict.fromkeys([*self.figures(), *self.contenders()])),
