@@ -237,6 +237,9 @@ def test_all_of_them_on_one_page(runs: Runs, tmp_path: Path) -> None:
         )
     ]
     assert all(f'<section id="{anchor[1:]}">' in text for anchor in inside)
+    assert re.search(
+        r'<a href="#table-estimate">Estimated homophily</a></th><td>Table 3</td><td>24</td><td>4</td>', text
+    )
 
 
 def test_the_page_of_results_is_written_from_rows_alone(runs: Runs, tmp_path: Path) -> None:
@@ -249,6 +252,10 @@ def test_the_page_of_results_is_written_from_rows_alone(runs: Runs, tmp_path: Pa
     assert (
         text.index("Reported figures: ") < text.index("Nothing is learned in two epochs.") < text.index("## Accuracy")
     )
+    glance = text[text.index("## At a glance") : text.index("## Findings")]
+    # GCN, and UniFilter on masks and on drawn splits, on one of six graphs
+    assert "| Accuracy beside model-optimised methods | Table 2 | 66 | 3 |" in glance
+    assert "UniFilter and its variants" not in glance  # its reported figures are those of another table
     assert count == sum(len(read_rows(path)) for path in output.rglob("results.csv"))
     for name in PARTS:
         assert f"`{name}`, {EXPERIMENTS[name].place}; " in text

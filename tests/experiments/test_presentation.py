@@ -9,7 +9,7 @@ import pytest
 from unifilter.experiments import EXPERIMENTS
 from unifilter.experiments.cells import Cell
 from unifilter.experiments.experiment import Options, method_of
-from unifilter.experiments.presentation import Entry, comparison, paired_interval
+from unifilter.experiments.presentation import Entry, Presentation, comparison, paired_interval
 from unifilter.experiments.progress import duration
 from unifilter.experiments.report import measured_text
 from unifilter.experiments.reported import reported, reported_figures
@@ -131,6 +131,15 @@ def test_a_table_says_of_how_many_splits_its_entries_are_and_so_does_an_entry_wi
     assert table.caption == "score, mean ± standard deviation over 3 splits"
     texts = [measured_text(table.entry(row, "x"), table) for row in "abc"]
     assert texts == ["2.00 ± 0.82", "1.50 ± 0.50, 2 splits", "4.00, 1 split"]
+
+
+def test_a_tally_counts_what_is_reported_and_what_became_of_it() -> None:
+    reported_figures = {("a", "x"): (1.0, 0.5), ("a", "y"): (2.0, 0.5), ("b", "x"): 3.0, ("b", "y"): (4.0, 0.5)}
+    measured = {("a", "x"): [1.4], ("a", "y"): [3.0], ("b", "x"): [2.0], ("new", "x"): [1.0]}
+    table = comparison("score", measured, reported_figures, [], [])
+    tally = Presentation([table, table]).tally
+    assert (tally.reported, tally.measured) == (8, 6)
+    assert (tally.within, tally.above, tally.below) == (2, 2, 2)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from unifilter.experiments.experiment import Experiment
 from unifilter.experiments.presentation import Entry, Finding, Presentation, Table
-from unifilter.experiments.report import measured_text, reported_text
+from unifilter.experiments.report import measured_text, reported_text, tally_cells, tally_heads
 from unifilter.experiments.reported import reported_figures
 from unifilter.experiments.row_files import Row
 
@@ -36,6 +36,7 @@ def results_page(
         "",
         f"Reported figures: {reported_figures()['source']}.",
     ]
+    lines += ["", *_at_a_glance(shown)]
     for text in findings:
         lines += ["", text.strip()]
     for experiment, presentation, rows in shown:
@@ -51,6 +52,21 @@ def results_page(
         if experiment.name in pictures:
             lines += ["", f"![{experiment.title}]({pictures[experiment.name]})"]
     return "\n".join(lines) + "\n"
+
+
+def _at_a_glance(shown: Sequence[tuple[Experiment, Presentation, Sequence[Row]]]) -> list[str]:
+    heads = ["", "in the paper", *tally_heads()]
+    return [
+        "## At a glance",
+        "",
+        _line(heads),
+        _line(["---"] * len(heads)),
+        *(
+            _line([experiment.title, experiment.place, *tally_cells(presentation)])
+            for experiment, presentation, _ in shown
+            if presentation.tally.reported and experiment.place != Experiment.place
+        ),
+    ]
 
 
 def _table(table: Table) -> list[str]:

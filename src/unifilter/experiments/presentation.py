@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
@@ -111,6 +112,20 @@ class Finding:
     verdict: Literal["holds", "holds in part", "does not hold", "not measured"]
 
 
+@dataclass(frozen=True)
+class Tally:
+    """How many entries have a reported figure, and how what was measured compares with it."""
+
+    reported: int
+    within: int
+    above: int
+    below: int
+
+    @property
+    def measured(self) -> int:
+        return self.within + self.above + self.below
+
+
 @dataclass
 class Presentation:
     """All that is shown.
@@ -126,6 +141,13 @@ class Presentation:
     findings: list[Finding] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     draw: Callable[[], Figure] | None = None
+
+    @property
+    def tally(self) -> Tally:
+        """Of all its tables."""
+        entries = [entry for table in self.tables for entry in table.entries.values() if entry.reported is not None]
+        counts = Counter(entry.verdict for entry in entries)
+        return Tally(len(entries), counts["within"], counts["above"], counts["below"])
 
 
 def score_of(row: Row) -> float:

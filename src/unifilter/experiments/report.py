@@ -56,7 +56,6 @@ def write_page(sections: Sequence[Section], machine: Mapping[str, str], command:
     """
     checksums = {name: checksum for section in sections for name, checksum in section.checksums.items()}
     title = sections[0].title if len(sections) == 1 else "The paper, reproduced"
-    contents = "".join(f'<li><a href="#{s.name}">{escape(s.title)}</a></li>' for s in sections)
     legend = "".join(
         f'<span class="key {verdict}">{mark} {escape(text)}</span>' for verdict, (mark, text) in _LEGEND.items()
     )
@@ -75,12 +74,41 @@ def write_page(sections: Sequence[Section], machine: Mapping[str, str], command:
 <pre>{escape(command)}</pre>
 {_pairs(machine)}
 <details><summary>Data checksums (SHA-256 of the content)</summary>{_pairs(checksums)}</details>
-{f"<h2>Contents</h2><ul>{contents}</ul>" if len(sections) > 1 else ""}
+{_contents(sections) if len(sections) > 1 else ""}
 <p class="legend">{legend}</p>
 {"".join(map(_section, sections))}
 </body>
 </html>
 """
+
+
+def tally_heads() -> tuple[str, ...]:
+    """What the numbers of :func:`tally_cells` are."""
+    return (
+        "entries with a reported figure",
+        "measured",
+        *(_LEGEND[verdict][0] for verdict in ("within", "above", "below")),
+    )
+
+
+def tally_cells(presentation: Presentation) -> tuple[str, ...]:
+    """How far the measured figures of an experiment agree with the reported ones; nothing where none is reported."""
+    tally = presentation.tally
+    counts = (tally.reported, tally.measured, tally.within, tally.above, tally.below)
+    return tuple(map(str, counts)) if tally.reported else ("",) * len(counts)
+
+
+def _contents(sections: Sequence[Section]) -> str:
+    heads = "".join(f"<th>{escape(head)}</th>" for head in ("", "in the paper", *tally_heads()))
+    lines = [
+        f'<tr><th><a href="#{section.name}">{escape(section.title)}</a></th><td>{escape(section.place)}</td>'
+        f"{''.join(f'<td>{cell}</td>' for cell in tally_cells(section.presentation))}</tr>"
+        for section in sections
+    ]
+    return (
+        f'<h2>Contents</h2><div class="wide"><table><thead><tr>{heads}</tr></thead>'
+        f"<tbody>{''.join(lines)}</tbody></table></div>"
+    )
 
 
 def _section(section: Section) -> str:
