@@ -59,6 +59,8 @@ def _at_a_glance(shown: Sequence[tuple[Experiment, Presentation, Sequence[Row]]]
     return [
         "## At a glance",
         "",
+        "Entries with a reported figure, how many of them were measured, and how these compare:",
+        "",
         _line(heads),
         _line(["---"] * len(heads)),
         *(

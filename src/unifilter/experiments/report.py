@@ -84,29 +84,28 @@ def write_page(sections: Sequence[Section], machine: Mapping[str, str], command:
 
 def tally_heads() -> tuple[str, ...]:
     """What the numbers of :func:`tally_cells` are."""
-    return (
-        "entries with a reported figure",
-        "measured",
-        *(_LEGEND[verdict][0] for verdict in ("within", "above", "below")),
-    )
+    return ("reported", "measured", *(_LEGEND[verdict][0] for verdict in ("within", "above", "below")))
 
 
 def tally_cells(presentation: Presentation) -> tuple[str, ...]:
-    """How far the measured figures of an experiment agree with the reported ones; nothing where none is reported."""
+    """How many entries have a reported figure, how many of them were measured, and how these compare; nothing where
+    none is reported.
+    """
     tally = presentation.tally
     counts = (tally.reported, tally.measured, tally.within, tally.above, tally.below)
     return tuple(map(str, counts)) if tally.reported else ("",) * len(counts)
 
 
 def _contents(sections: Sequence[Section]) -> str:
-    heads = "".join(f"<th>{escape(head)}</th>" for head in ("", "in the paper", *tally_heads()))
+    heads = "".join(f"<th>{head}</th>" for head in ("", *tally_heads()))
     lines = [
-        f'<tr><th><a href="#{section.name}">{escape(section.title)}</a></th><td>{escape(section.place)}</td>'
+        f'<tr><th><a href="#{section.name}">{escape(section.title)}</a></th>'
         f"{''.join(f'<td>{cell}</td>' for cell in tally_cells(section.presentation))}</tr>"
         for section in sections
     ]
+    caption = "entries with a reported figure, how many of them were measured, and how these compare"
     return (
-        f'<h2>Contents</h2><div class="wide"><table><thead><tr>{heads}</tr></thead>'
+        f'<h2>Contents</h2><div class="wide"><table><caption>{caption}</caption><thead><tr>{heads}</tr></thead>'
         f"<tbody>{''.join(lines)}</tbody></table></div>"
     )
 
