@@ -133,6 +133,16 @@ def test_a_table_says_of_how_many_splits_its_entries_are_and_so_does_an_entry_wi
     assert texts == ["2.00 ± 0.82", "1.50 ± 0.50, 2 splits", "4.00, 1 split"]
 
 
+def test_a_stand_in_has_the_settings_that_are_published_for_what_it_stands_for() -> None:
+    def row(label: str) -> Row:
+        settings, outcome = {"metric": "accuracy"}, {"test_accuracy": 0.5}
+        return {"at": {"row": label, "column": "cornell5"}, "method": label.lower(), "dataset": "cornell5", "index": 0,
+                "settings": settings, "outcome": outcome}  # fmt: skip
+
+    notes = EXPERIMENTS["table-large"].present([row("UniFilter"), row("SGC")]).notes
+    assert notes[-1] == "Without published settings on some of these graphs, so with defaults there: sgc."
+
+
 def test_a_tally_counts_what_is_reported_and_what_became_of_it() -> None:
     reported_figures = {("a", "x"): (1.0, 0.5), ("a", "y"): (2.0, 0.5), ("b", "x"): 3.0, ("b", "y"): (4.0, 0.5)}
     measured = {("a", "x"): [1.4], ("a", "y"): [3.0], ("b", "x"): [2.0], ("new", "x"): [1.0]}

@@ -85,7 +85,9 @@ class AccuracyTable(Experiment):
             notes.append(f"Reported figures alone, no method yet: {', '.join(missing)}.")
         with_defaults = {label for label, one in contenders.items() if one.settings == "default"}
         meant = [row for row in rows if row["at"]["row"] not in with_defaults]
-        without = sorted({row["method"] for row in meant if row["dataset"] not in METHODS[row["method"]].presets})
+        without = sorted(
+            {row["method"] for row in meant if self.settings_of(row["dataset"]) not in METHODS[row["method"]].presets}
+        )
         if without:
             notes.append(
                 f"Without published settings on some of these graphs, so with defaults there: {', '.join(without)}."
