@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -131,6 +132,7 @@ def test_a_table_says_of_how_many_splits_its_entries_are_and_so_does_an_entry_wi
     assert table.caption == "score, mean ± standard deviation over 3 splits"
     texts = [measured_text(table.entry(row, "x"), table) for row in "abc"]
     assert texts == ["2.00 ± 0.82", "1.50 ± 0.50, 2 splits", "4.00, 1 split"]
+    assert measured_text(table.entry("c", "x"), replace(table, over=None)) == "4.00"  # no matter of splits
 
 
 def test_a_stand_in_has_the_settings_that_are_published_for_what_it_stands_for() -> None:

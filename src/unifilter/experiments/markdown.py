@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from unifilter.experiments.experiment import Experiment
 from unifilter.experiments.presentation import Entry, Finding, Presentation, Table
-from unifilter.experiments.report import measured_text, reported_text, tally_cells, tally_heads
+from unifilter.experiments.report import TALLY, measured_text, reported_text, tally_cells, tally_heads
 from unifilter.experiments.reported import reported_figures
 from unifilter.experiments.row_files import Row
 
@@ -59,7 +59,7 @@ def _at_a_glance(shown: Sequence[tuple[Experiment, Presentation, Sequence[Row]]]
     return [
         "## At a glance",
         "",
-        "Entries with a reported figure, how many of them were measured, and how these compare:",
+        f"{TALLY.capitalize()}:",
         "",
         _line(heads),
         _line(["---"] * len(heads)),

@@ -82,15 +82,17 @@ def write_page(sections: Sequence[Section], machine: Mapping[str, str], command:
 """
 
 
+# What the numbers of tally_cells are.
+TALLY = "entries with a reported figure, how many of them were measured, and how these compare"
+
+
 def tally_heads() -> tuple[str, ...]:
-    """What the numbers of :func:`tally_cells` are."""
+    """The names of the columns of :func:`tally_cells`."""
     return ("reported", "measured", *(_LEGEND[verdict][0] for verdict in ("within", "above", "below")))
 
 
 def tally_cells(presentation: Presentation) -> tuple[str, ...]:
-    """How many entries have a reported figure, how many of them were measured, and how these compare; nothing where
-    none is reported.
-    """
+    """The tally of an experiment as text; empty where nothing is reported."""
     tally = presentation.tally
     counts = (tally.reported, tally.measured, tally.within, tally.above, tally.below)
     return tuple(map(str, counts)) if tally.reported else ("",) * len(counts)
@@ -103,9 +105,8 @@ def _contents(sections: Sequence[Section]) -> str:
         f"{''.join(f'<td>{cell}</td>' for cell in tally_cells(section.presentation))}</tr>"
         for section in sections
     ]
-    caption = "entries with a reported figure, how many of them were measured, and how these compare"
     return (
-        f'<h2>Contents</h2><div class="wide"><table><caption>{caption}</caption><thead><tr>{heads}</tr></thead>'
+        f'<h2>Contents</h2><div class="wide"><table><caption>{TALLY}</caption><thead><tr>{heads}</tr></thead>'
         f"<tbody>{''.join(lines)}</tbody></table></div>"
     )
 
@@ -161,7 +162,7 @@ def measured_text(entry: Entry, table: Table) -> str:
     count, text = len(entry.values), f"{entry.mean:.{table.digits}f}"
     if count > 1:
         text += f" ± {entry.deviation:.{table.digits}f}"
-    return text if count == table.most else f"{text}, {table.count_of(count)}"
+    return text if table.over is None or count == table.most else f"{text}, {table.count_of(count)}"
 
 
 def reported_text(entry: Entry, digits: int) -> str:
