@@ -8,6 +8,7 @@ import warnings
 from dataclasses import asdict
 from pathlib import Path
 
+from benchmarks.eigenvectors import run_eigenvectors
 from benchmarks.factorisation import run_factorisation, warm_up
 from benchmarks.graphs import ALL, cases
 from benchmarks.growth import run_growth
@@ -19,7 +20,16 @@ from benchmarks.reproduce import run_reproduce
 from benchmarks.splits import run_splits
 from benchmarks.training import TRAINING_GRAPHS, run_training
 
-_SECTIONS = ("factorisation", "splits", "growth", "memory", "training", "polynomial_models", "reproduce")
+_SECTIONS = (
+    "factorisation",
+    "splits",
+    "growth",
+    "memory",
+    "training",
+    "polynomial_models",
+    "eigenvectors",
+    "reproduce",
+)
 # Graphs whose basis is large beside everything else a process holds.
 _MEMORY_GRAPHS = ("squirrel", "arxiv-size")
 
@@ -33,7 +43,7 @@ def main() -> None:
     machine = measure_machine(options.repeats)
     print(machine)
     report.figures["machine"] = machine.figures()
-    if set(sections) - {"growth", "polynomial_models", "reproduce"}:
+    if set(sections) - {"growth", "polynomial_models", "eigenvectors", "reproduce"}:
         for case in cases(options.graphs):
             if "factorisation" in sections:
                 run_factorisation(case, machine, options.repeats, report)
@@ -47,6 +57,8 @@ def main() -> None:
         run_growth(options.repeats, report)
     if "polynomial_models" in sections:
         run_polynomial_models(options.repeats, report)
+    if "eigenvectors" in sections:
+        run_eigenvectors(options.repeats, report)
     if "reproduce" in sections:
         run_reproduce(report)
     report.summary()

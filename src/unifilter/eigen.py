@@ -13,22 +13,22 @@ import time
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 import torch
-from scipy.sparse.linalg import eigsh
 from torch import Tensor
 
 from unifilter._files import whole_file
 from unifilter.graph import Graph
+from unifilter.subspace import block_size, largest_pairs
 
 ENVIRONMENT_VARIABLE = "UNIFILTER_CACHE"
 
 # A full decomposition takes two minutes at 5,000 nodes on two cores, and grows with the cube: some ten minutes at this
-# size, hours at 20,000. Actor, the largest graph that Specformer's authors decompose in full, has 7,600 nodes.
+# size. An epoch on all eigenvectors grows with the square. Actor, the largest graph that Specformer's authors decompose
+# in full, has 7,600 nodes.
 FULL_LIMIT = 8_000
 # How many of the smallest and largest are computed beyond that: what Specformer's authors take of Penn94.
 ENDS = (3_000, 3_000)
@@ -124,11 +124,9 @@ def _all_pairs(graph: Graph) -> tuple[np.ndarray, np.ndarray]:
 
 def _pairs_at_ends(graph: Graph, ends: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
     propagation = _propagation(graph)
-    # A start of our own, so that the same graph gives the same vectors.
-    start = np.random.default_rng(0).standard_normal(graph.num_nodes)
-    wanted: list[tuple[int, Literal["LA", "SA"]]] = [(ends[0], "LA"), (ends[1], "SA")]
-    parts = [eigsh(propagation, k=count, which=which, v0=start) for count, which in wanted if count]
-    return _in_order(1 - np.concatenate([mu for mu, _ in parts]), np.concatenate([v for _, v in parts], axis=1))
+    highest, smooth = largest_pairs(propagation, ends[0])
+    lowest, rough = largest_pairs(-propagation, ends[1], orthogonal_to=smooth)
+    return _in_order(torch.cat([1 - highest, 1 + lowest]).numpy(), torch.cat([smooth, rough], dim=1).numpy())
 
 
 def _in_order(values: np.ndarray, vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -146,12 +144,12 @@ def _propagation(graph: Graph) -> sp.csr_array:
 
 
 def _bytes_needed(nodes: int, ends: tuple[int, int] | None) -> int:
-    """The peak, in float64: LAPACK's matrix, its work space of twice that, and the ordered result; ARPACK's work space
-    of twice the wanted vectors, both results and their copy.
+    """The peak, in float64: LAPACK's matrix, its work space of twice that, and the ordered result; or both ends, their
+    copy, and six times the block that is filtered.
     """
     if ends is None:
         return 8 * 4 * nodes**2
-    return 8 * nodes * (2 * max(ends) + 3 * sum(ends))
+    return 8 * nodes * (2 * sum(ends) + 6 * block_size(max(ends), nodes))
 
 
 def _half_of_memory() -> int:
