@@ -17,6 +17,7 @@ from benchmarks.memory import run_memory
 from benchmarks.polynomial_models import run_polynomial_models
 from benchmarks.report import Report
 from benchmarks.reproduce import run_reproduce
+from benchmarks.specformer import run_specformer
 from benchmarks.splits import run_splits
 from benchmarks.training import TRAINING_GRAPHS, run_training
 
@@ -28,6 +29,7 @@ _SECTIONS = (
     "training",
     "polynomial_models",
     "eigenvectors",
+    "specformer",
     "reproduce",
 )
 # Graphs whose basis is large beside everything else a process holds.
@@ -43,7 +45,7 @@ def main() -> None:
     machine = measure_machine(options.repeats)
     print(machine)
     report.figures["machine"] = machine.figures()
-    if set(sections) - {"growth", "polynomial_models", "eigenvectors", "reproduce"}:
+    if set(sections) - {"growth", "polynomial_models", "eigenvectors", "specformer", "reproduce"}:
         for case in cases(options.graphs):
             if "factorisation" in sections:
                 run_factorisation(case, machine, options.repeats, report)
@@ -59,6 +61,8 @@ def main() -> None:
         run_polynomial_models(options.repeats, report)
     if "eigenvectors" in sections:
         run_eigenvectors(options.repeats, report)
+    if "specformer" in sections:
+        run_specformer(options.repeats, report)
     if "reproduce" in sections:
         run_reproduce(report)
     report.summary()

@@ -35,14 +35,18 @@ def test_without_dropout_it_is_torch_s(dtype: torch.dtype) -> None:
 
 
 @pytest.mark.usefixtures("parts")
-def test_with_dropout_it_is_the_formula_with_the_same_mask() -> None:
-    q, k, v = inputs()
-    mask = mask_of(0.3, seed=5)
+@pytest.mark.parametrize(
+    ("dtype", "spread"), [(torch.float32, 1.0), (torch.float64, 1.0), (torch.float64, 30.0)], ids=str
+)
+def test_with_dropout_it_is_the_formula_with_the_same_mask(dtype: torch.dtype, spread: float) -> None:
+    q, k, v = inputs(dtype=dtype)
+    q, k = q * spread, k + spread - 1  # where the spread is large, weights down to exp(-400), and scores far from zero
+    mask = mask_of(0.3, seed=5).to(dtype)
     torch.manual_seed(5)
     found = attention(q, k, v, 0.3)
     expected = (torch.softmax(q @ k.mT / CHANNELS**0.5, dim=2) * mask) @ v
     torch.testing.assert_close(found, expected)
-    slope = torch.randn(found.shape, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
+    slope = torch.randn(found.shape, dtype=torch.float64, generator=torch.Generator().manual_seed(1)).to(dtype)
     torch.testing.assert_close(
         torch.autograd.grad(found, (q, k, v), slope), torch.autograd.grad(expected, (q, k, v), slope)
     )
@@ -65,6 +69,16 @@ def test_the_mask_does_not_depend_on_the_parts(monkeypatch: pytest.MonkeyPatch) 
     whole = mask_of(0.5, seed=3)
     monkeypatch.setattr(module, "_WEIGHTS_AT_ONCE", 1)
     assert torch.equal(whole, mask_of(0.5, seed=3))
+
+
+@pytest.mark.parametrize("which", [0, 1, 2], ids=["query", "key", "value"])
+def test_what_is_no_number_is_not_hidden(which: int) -> None:
+    parts = inputs()
+    with torch.no_grad():
+        parts[which][1, 3, 0] = float("nan")
+    found = attention(*parts, 0.5).isnan()
+    assert not found[0].any()
+    assert found[1, 3].all() if which == 0 else found[1].any(dim=1).sum() > LENGTH // 4
 
 
 def test_few_keys_take_torch_s_path() -> None:

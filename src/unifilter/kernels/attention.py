@@ -1,17 +1,25 @@
-"""Attention with dropout on the CPU, some queries at a time: torch's own writes out every weight, several times."""
+"""Attention with dropout on the CPU, some queries at a time: torch's own writes out every weight, several times.
+
+The products are torch's; whatever happens between them to a row of weights (softmax, dropout, and the slope of both)
+happens in one pass over it.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch.nn.functional import scaled_dot_product_attention
 
-from unifilter.kernels.dropout import drop_rows
-from unifilter.kernels.lanes import BYTES
-from unifilter.kernels.random_bits import ALWAYS, draw_seed, drop_threshold
+from unifilter.kernels.compiling import compile_kernel
+from unifilter.kernels.lane_functions import exponential, larger, largest, total
+from unifilter.kernels.lanes import BYTES, keep, load, splat, store
+from unifilter.kernels.random_bits import ALWAYS, Mask, draw_seed, drop_threshold, is_kept, make_mask, mixed_key
+from unifilter.kernels.threads import for_each, parts_of
 
 # Weights worked on together: few enough to stay in the cache.
 _WEIGHTS_AT_ONCE = 1 << 19
@@ -27,51 +35,124 @@ def attention(queries: Tensor, keys: Tensor, values: Tensor, p: float = 0.0) -> 
     if drop_threshold(p) == ALWAYS or not suits or keys.shape[1] * keys.element_size() < BYTES:
         # torch has its fast path for batches alone.
         return scaled_dot_product_attention(queries[None], keys[None], values[None], dropout_p=p)[0]
-    return _Attention.apply(queries, keys, values, p, draw_seed())  # type: ignore[no-any-return,no-untyped-call]
+    # A factor of the queries costs less than one of the weights.
+    scaled = queries * queries.shape[2] ** -0.5
+    return _Attention.apply(scaled, keys, values, p, draw_seed())  # type: ignore[no-any-return,no-untyped-call]
 
 
 class _Attention(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, queries: Tensor, keys: Tensor, values: Tensor, p: float, seed: int) -> Tensor:
-        ctx.save_for_backward(queries, keys, values)
-        ctx.p, ctx.seed = p, seed
         result = torch.empty_like(queries)
-        for part in _parts(queries, keys):
-            weights = _weights(queries, keys, part)
-            result[:, part] = _drop(weights, p, seed, part) @ values
+        # Of the exponentials of each query's scores: all that the backward pass needs to make its weights again.
+        log_sums = torch.empty(queries.shape[:2], dtype=queries.dtype)
+        mask = make_mask(p, seed, log_sums.numpy().dtype)
+        scores = _space_for(queries, keys)
+        for head, part, first_row in _parts(queries, keys):
+            some = scores[: part.stop - part.start]
+            torch.mm(queries[head, part], keys[head].T, out=some)
+            _in_parallel(_weigh, first_row, mask, some, log_sums[head, part])
+            torch.mm(some, values[head], out=result[head, part])
+        ctx.save_for_backward(queries, keys, values, result, log_sums)
+        ctx.mask = mask
         return result
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, slope: Tensor) -> tuple[Tensor | None, ...]:
-        queries, keys, values = ctx.saved_tensors
+        queries, keys, values, result, log_sums = ctx.saved_tensors
         of_queries, of_keys, of_values = torch.empty_like(queries), torch.zeros_like(keys), torch.zeros_like(values)
-        scale = queries.shape[2] ** -0.5
-        for part in _parts(queries, keys):
-            weights = _weights(queries, keys, part)
-            of_values += _drop(weights, ctx.p, ctx.seed, part).mT @ slope[:, part]
-            of_weights = _drop(slope[:, part] @ values.mT, ctx.p, ctx.seed, part)
-            # Of the softmax: what all weights of a query have in common changes nothing.
-            of_weights.mul_(weights)
-            of_scores = of_weights.sub_(weights.mul_(of_weights.sum(dim=2, keepdim=True))).mul_(scale)
-            of_queries[:, part] = of_scores @ keys
-            of_keys += of_scores.mT @ queries[:, part]
+        # What all weights of a query have in common changes nothing: the mean of their slopes, which is this.
+        means = (slope * result).sum(dim=2)
+        scores, slopes = _space_for(queries, keys), _space_for(queries, keys)
+        for head, part, first_row in _parts(queries, keys):
+            some, of_some = scores[: part.stop - part.start], slopes[: part.stop - part.start]
+            torch.mm(queries[head, part], keys[head].T, out=some)
+            torch.mm(slope[head, part], values[head].T, out=of_some)
+            _in_parallel(_weigh_again, first_row, ctx.mask, some, of_some, log_sums[head, part], means[head, part])
+            of_values[head].addmm_(some.T, slope[head, part])
+            torch.mm(of_some, keys[head], out=of_queries[head, part])
+            of_keys[head].addmm_(of_some.T, queries[head, part])
         return of_queries, of_keys, of_values, None, None
 
 
-def _parts(queries: Tensor, keys: Tensor) -> list[slice]:
+def _rows_at_once(keys: Tensor) -> int:
+    return max(_WEIGHTS_AT_ONCE // keys.shape[1], 1)
+
+
+def _space_for(queries: Tensor, keys: Tensor) -> Tensor:
+    """A weight for each of some queries and every key."""
+    return torch.empty(min(_rows_at_once(keys), queries.shape[1]), keys.shape[1], dtype=keys.dtype)
+
+
+def _parts(queries: Tensor, keys: Tensor) -> Iterator[tuple[int, slice, int]]:
+    """Head, some of its queries, and the row of the mask that belongs to the first: rows go on through all heads."""
     heads, length, _ = queries.shape
-    rows = max(_WEIGHTS_AT_ONCE // (heads * keys.shape[1]), 1)
-    return [slice(begin, min(begin + rows, length)) for begin in range(0, length, rows)]
+    rows = _rows_at_once(keys)
+    for head in range(heads):
+        for begin in range(0, length, rows):
+            yield head, slice(begin, min(begin + rows, length)), head * length + begin
 
 
-def _weights(queries: Tensor, keys: Tensor, part: slice) -> Tensor:
-    return torch.softmax(queries[:, part] @ keys.mT * queries.shape[2] ** -0.5, dim=2)
+def _in_parallel(kernel: Any, first_row: int, mask: Mask, *by_row: Tensor) -> None:
+    """A kernel on all rows of some arrays."""
+    arrays = [tensor.numpy() for tensor in by_row]
+
+    def work(part: slice) -> None:
+        kernel(first_row + part.start, mask, *(array[part] for array in arrays))
+
+    for_each(work, parts_of(len(arrays[0])), arrays[0].size)
 
 
-def _drop(weights: Tensor, p: float, seed: int, part: slice) -> Tensor:
-    # Keys are as many as queries: rows are numbered through all heads, whatever the parts are.
-    length = weights.shape[2]
-    return torch.stack(
-        [drop_rows(one, p, seed, first_row=head * length + part.start) for head, one in enumerate(weights)]
-    )
+@compile_kernel
+def _weigh(first_row, mask, scores, log_sums):  # type: ignore[no-untyped-def]
+    """Scores become weights with dropout."""
+    columns = scores.shape[1]
+    lanes = BYTES // scores.itemsize
+    whole = columns // lanes * lanes
+    zero = scores.dtype.type(0)
+    for row in range(len(scores)):
+        most = load(scores, (row, columns - lanes))
+        for column in range(0, whole, lanes):
+            most = larger(load(scores, (row, column)), most)
+        shift = largest(most)
+        sums = splat(zero)
+        for column in range(0, whole, lanes):
+            weight = exponential(load(scores, (row, column)) - splat(shift))
+            sums = sums + weight
+            store(scores, (row, column), weight)
+        sum_of_row = total(sums)
+        for column in range(whole, columns):
+            scores[row, column] = np.exp(scores[row, column] - shift)
+            sum_of_row += scores[row, column]
+        log_sums[row] = shift + np.log(sum_of_row)
+        factor = mask.scale / sum_of_row
+        bits = mixed_key(mask.key, first_row + row, 0)
+        for column in range(0, whole, lanes):
+            kept = keep(load(scores, (row, column)), bits, column, mask.threshold)
+            store(scores, (row, column), kept * splat(factor))
+        for column in range(whole, columns):
+            scores[row, column] *= factor if is_kept(bits, column, mask.threshold) else zero
+
+
+@compile_kernel
+def _weigh_again(first_row, mask, scores, slopes, log_sums, means):  # type: ignore[no-untyped-def]
+    """Scores become weights with dropout, and slopes in those the slopes in the scores."""
+    columns = scores.shape[1]
+    lanes = BYTES // scores.itemsize
+    whole = columns // lanes * lanes
+    zero = scores.dtype.type(0)
+    for row in range(len(scores)):
+        log_sum, mean = log_sums[row], means[row]
+        bits = mixed_key(mask.key, first_row + row, 0)
+        for column in range(0, whole, lanes):
+            weight = exponential(load(scores, (row, column)) - splat(log_sum))
+            # Of a column that is dropped both factors are 0.
+            factor = keep(splat(mask.scale), bits, column, mask.threshold)
+            store(scores, (row, column), weight * factor)
+            store(slopes, (row, column), weight * (load(slopes, (row, column)) * factor - splat(mean)))
+        for column in range(whole, columns):
+            weight = np.exp(scores[row, column] - log_sum)
+            factor = mask.scale if is_kept(bits, column, mask.threshold) else zero
+            scores[row, column] = weight * factor
+            slopes[row, column] = weight * (slopes[row, column] * factor - mean)

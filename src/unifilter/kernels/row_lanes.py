@@ -23,6 +23,7 @@ from unifilter.kernels.vector_code import (
     prefetch_line,
     shuffled,
     store_vector,
+    sum_of,
     vector_pointer,
 )
 
@@ -150,6 +151,17 @@ def add_rows(typing_context: Any, array: Any, index: Any, left: Any, right: Any)
         return context.get_dummy_value()
 
     return types.void(array, _indices(index), left, right), generate
+
+
+@intrinsic
+def row_totals(typing_context: Any, value: Any) -> Any:
+    """The sum of each row's lanes, as a tuple."""
+    totals = types.UniTuple(value.dtype, ROWS)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return cgutils.pack_array(builder, [sum_of(builder, row) for row in _rows_of(builder, arguments[0])])
+
+    return totals(value), generate
 
 
 def _indices(index: Any) -> Any:

@@ -11,6 +11,7 @@ from torch.nn.functional import linear
 from unifilter._checks import check_count, check_rate
 from unifilter.kernels.attention import attention
 from unifilter.kernels.dropout import dropout
+from unifilter.kernels.few_channels import from_spectrum, to_spectrum
 from unifilter.nn.input_linear import Features, InputLinear
 from unifilter.nn.norms import Norm, make_norm
 
@@ -107,11 +108,10 @@ class Specformer(nn.Module):
         return result
 
     def _filter(self, hidden: Tensor, weights: Tensor, new_values: Tensor, vectors: Tensor) -> Tensor:
-        # A few channels and many nodes: with the channels as rows a product takes a tenth of the time, in both passes.
-        spectral = hidden.T.contiguous() @ vectors
+        spectral = to_spectrum(vectors, hidden)
         # All heads in one product with the eigenvectors.
         scaled = (new_values.T[:, None] * spectral).flatten(0, 1)
-        filtered = (scaled @ vectors.T).T.reshape(len(hidden), -1, hidden.shape[1])
+        filtered = from_spectrum(vectors, scaled).view(len(hidden), -1, hidden.shape[1])
         terms = torch.cat([hidden[:, None], filtered], dim=1)
         return (dropout(terms, self.filter_dropout if self.training else 0.0) * weights).sum(dim=1)
 
