@@ -71,6 +71,17 @@ def test_the_mask_does_not_depend_on_the_parts(monkeypatch: pytest.MonkeyPatch) 
     assert torch.equal(whole, mask_of(0.5, seed=3))
 
 
+@pytest.mark.parametrize("place", [0, LENGTH // 2, LENGTH - 1])
+def test_one_key_can_take_it_all(place: int) -> None:
+    """Wherever it is: also in the last columns, which do not fill a vector."""
+    q, k, v = torch.ones(3, 1, LENGTH, CHANNELS, dtype=torch.float64)
+    k[:, place] = 1e4
+    v[:] = torch.arange(LENGTH)[:, None]
+    found = attention(q, k, v, 0.5)
+    # What is dropped leaves the others, whose weights are as small as a number can be.
+    assert sorted(found.round(decimals=9).unique().tolist()) == sorted({0.0, 2.0 * place})
+
+
 @pytest.mark.parametrize("which", [0, 1, 2], ids=["query", "key", "value"])
 def test_what_is_no_number_is_not_hidden(which: int) -> None:
     parts = inputs()
