@@ -37,6 +37,8 @@ from unifilter.kernels.threads import for_each, parts_of
 
 # Columns worked on together: their small matrices stay in the cache of one core while the rows go by.
 _COLUMNS = 512
+# Bytes of a cache line.
+_LINE = 64
 
 
 def combine_rows(
@@ -119,33 +121,49 @@ class _CombineRows(torch.autograd.Function):
         masks = make_mask(dropout, seed, source.dtype), make_mask(result_dropout, result_seed, source.dtype)
         ctx.inputs = source, *_as_matrix(coefficients, source), nodes.numpy(), masks
         ctx.save_for_backward(weights, linear)
-        combined = _sums(weights, *ctx.inputs)
+        channels = source.shape[2]
         if linear is None:
-            return combined
-        ctx.combined = combined
-        return functional.linear(combined, linear)
+            return _sums(channels, weights, *ctx.inputs)
+        ctx.space = _sums(_whole_lines(channels, source.itemsize), weights, *ctx.inputs)
+        return functional.linear(ctx.space[:, :channels], linear)
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         weights, linear = ctx.saved_tensors
-        slope, of_linear = grad, None
+        slope, of_linear = grad.contiguous(), None
         if linear is not None:
             # A second backward pass finds the slope of the first where the sums were, so it makes them again.
-            combined = _sums(weights, *ctx.inputs) if ctx.combined is None else ctx.combined
-            ctx.combined = None
+            channels = linear.shape[1]
+            width = _whole_lines(channels, linear.element_size())
+            slope = _sums(width, weights, *ctx.inputs) if ctx.space is None else ctx.space
+            ctx.space = None
+            combined = slope[:, :channels]
             grad = grad.to(combined)  # under autocast the layer computes in half precision
             of_linear = grad.T @ combined
-            slope = torch.mm(grad, linear, out=combined)
+            torch.mm(grad, linear, out=combined)
         of_weights = _slope_in_weights(slope, weights, *ctx.inputs)
         return of_weights, of_linear, None, None, None, None, None, None, None
 
 
+def _whole_lines(channels: int, itemsize: int) -> int:
+    """The length of rows that all start on a cache line: a product that writes others takes half as long again."""
+    numbers = _LINE // itemsize
+    return -(-channels // numbers) * numbers
+
+
 def _sums(
-    weights: Tensor, source: np.ndarray, matrix: np.ndarray, terms: np.ndarray, rows: np.ndarray, masks: tuple[Any, Any]
+    width: int,
+    weights: Tensor,
+    source: np.ndarray,
+    matrix: np.ndarray,
+    terms: np.ndarray,
+    rows: np.ndarray,
+    masks: tuple[Any, Any],
 ) -> Tensor:
+    """The sums in the first columns of rows of a given length; what stands behind them means nothing."""
     # torch's memory starts on a cache line, numpy's anywhere: a matrix product may round differently by that.
-    combined = torch.empty(len(rows), source.shape[2], dtype=torch.from_numpy(source).dtype)
+    combined = torch.empty(len(rows), width, dtype=torch.from_numpy(source).dtype)
     weight = weights.detach().to(combined.dtype).contiguous().numpy()
     result = combined.numpy()
 
@@ -165,7 +183,7 @@ def _slope_in_weights(
     rows: np.ndarray,
     masks: tuple[Any, Any],
 ) -> Tensor:
-    slope = slope_in_sums.contiguous().numpy()
+    slope = slope_in_sums.numpy()
     parts = parts_of(len(rows))
     # One sum for each part, then all of them in order: the result does not depend on the number of threads.
     sums = np.zeros((len(parts), *weights.shape), source.dtype)
