@@ -51,15 +51,16 @@ def test_a_slope_in_another_layout_counts_the_same() -> None:
     torch.testing.assert_close(found, vectors @ spectral.detach().T)
 
 
-@pytest.mark.parametrize("columns", [40, 1000])
-def test_the_result_does_not_depend_on_the_threads(columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    vectors, x, spectral = inputs((700, columns), 4, torch.float32)
-    found = []
+def test_the_result_does_not_depend_on_the_threads() -> None:
+    vectors, x, spectral = inputs((700, 1000), 4, torch.float32)  # enough that a second thread is started
     before = torch.get_num_threads()
-    for threads in (1, 3):
-        torch.set_num_threads(threads)
-        found.append((to_spectrum(vectors, x), from_spectrum(vectors, spectral)))
-    torch.set_num_threads(before)
+    found = []
+    try:
+        for threads in (1, 3):
+            torch.set_num_threads(threads)
+            found.append((to_spectrum(vectors, x), from_spectrum(vectors, spectral)))
+    finally:
+        torch.set_num_threads(before)
     assert all(torch.equal(one, other) for one, other in zip(*found, strict=True))
 
 

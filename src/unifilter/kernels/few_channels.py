@@ -1,7 +1,7 @@
 """Products of a large matrix with a few vectors, both ways, at the speed at which the matrix is read.
 
-A library's matrix product is made for two large matrices: with a handful of vectors it takes several times as long,
-and dozens of times where the layout of the slope does not suit it.
+A library's matrix product is made for two large matrices: with a handful of vectors it takes about twice as long, and
+many times where the layout of the slope does not suit it.
 """
 
 from __future__ import annotations
