@@ -52,7 +52,7 @@ def test_a_slope_in_another_layout_counts_the_same() -> None:
 
 
 def test_the_result_does_not_depend_on_the_threads() -> None:
-    vectors, x, spectral = inputs((700, 1000), 4, torch.float32)  # enough that a second thread is started
+    vectors, x, spectral = inputs((4000, 2000), 4, torch.float32)  # a part takes longer than starting a thread
     before = torch.get_num_threads()
     found = []
     try:
