@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -21,7 +22,7 @@ from typer.testing import CliRunner, Result
 from unifilter import cli, tuning
 from unifilter.datasets import NodeDataset
 from unifilter.datasets.synthetic import contextual_sbm
-from unifilter.methods import METHODS, Workspace, find_method, problem
+from unifilter.methods import METHODS, Problem, Workspace, find_method, fit, problem
 from unifilter.methods.uni_filter import UniFilterMethod
 from unifilter.training import trainer
 from unifilter.tuning import Trial, Tuning, tune
@@ -86,9 +87,21 @@ def test_the_search_spaces_are_settings_of_their_methods() -> None:
     assert "tau" not in METHODS["ortfilter"].search_space
 
 
-def test_the_score_is_that_of_the_validation_nodes(data: NodeDataset) -> None:
-    from unifilter.methods import Problem, fit
+@pytest.mark.parametrize("name", METHODS)
+def test_what_a_search_may_propose_can_be_built(name: str, data: NodeDataset) -> None:
+    family, split = find_method(name), data.split("60")
+    task = Problem(Workspace(data), split.train, split.val)
+    others: list[dict[str, Any]] = [
+        {},
+        {setting: values[0] for setting, values in family.search_space.items()},
+        {setting: values[-1] for setting, values in family.search_space.items()},
+    ]
+    for setting, values in family.search_space.items():
+        for value, beside in product(values, others):
+            family.with_settings({**beside, setting: value}).build(task)
 
+
+def test_the_score_is_that_of_the_validation_nodes(data: NodeDataset) -> None:
     splits = [data.split("60", index) for index in (0, 1)]
     tuned = tune(UniFilterMethod, data, splits, 1, fixed=FIXED)
     workspace = Workspace(data)

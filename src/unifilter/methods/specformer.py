@@ -71,7 +71,7 @@ class SpecformerMethod(Method):
         **NETWORK,
         "hidden_channels": (16, 32, 64),
         "lr": (2e-4, 5e-4, 1e-3, 5e-3),
-        "heads": (1, 2, 3, 4),
+        "heads": (1, 2, 4),  # what every width is a multiple of
         "attention_dropout": DROPOUTS,
         "filter_dropout": DROPOUTS,
     }
