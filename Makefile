@@ -58,7 +58,7 @@ docs: $(DOCS_STAMP)
 
 page: $(STAMP)
 	@echo "== building the explanation page (needs node and npm)"
-	@cd src/unifilter/explanation/page && npm ci --ignore-scripts && npm run build
+	@cd web && npm ci --ignore-scripts && npm run build
 
 clean:
 	@echo "== removing $(VENV), caches and built files"

@@ -11,7 +11,7 @@ from scipy.sparse.linalg import eigsh
 from benchmarks.graphs import generated
 from benchmarks.report import Report, print_table, seconds
 from benchmarks.timing import interleaved
-from unifilter.subspace import largest_pairs
+from unifilter.factorization.block_eigensolver import largest_pairs
 
 # As many nodes and edges as Cora, and the share of the spectrum that Specformer takes from each end of Pubmed's.
 _NODES, _EDGES, _COUNT = 2_708, 5_278, 400

@@ -17,8 +17,8 @@ from benchmarks.training import PublishedWay
 from unifilter import estimate_homophily
 from unifilter.datasets import load_dataset
 from unifilter.experiments import Options, Sources, find_experiments
-from unifilter.experiments.figure_tau import TAUS
-from unifilter.experiments.reproduce import reproduce
+from unifilter.experiments.engine.reproduce import reproduce
+from unifilter.experiments.paper.figure_tau import TAUS
 from unifilter.methods.uni_filter import UniFilterMethod
 from unifilter.training.trainer import _one_epoch, _validate
 

@@ -16,7 +16,7 @@ from benchmarks.report import Report, print_table, seconds
 from benchmarks.timing import interleaved
 from unifilter import Factorization, factorize
 from unifilter import factorization as stage
-from unifilter.graph import Propagation
+from unifilter.graph.graph import Propagation
 from unifilter.kernels.lanczos_cpu import lanczos_cpu
 
 _SPLITS = 10

@@ -17,13 +17,13 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import PercentFormatter
 
 from unifilter import Factorization, density_of, edge_homophily, factorize
+from unifilter._internal.figures import new_figure
 from unifilter.cli.output import print_table
 from unifilter.datasets import NodeDataset, list_datasets, load_dataset
 from unifilter.datasets.lookup import DatasetNotFoundError
 from unifilter.datasets.synthetic import contextual_sbm
 from unifilter.explanation import SpectralExplanation, explain
 from unifilter.methods import Fitted, Problem, Workspace, find_method, fit
-from unifilter.plots import new_figure
 
 # The basis that each method is on, and how it is drawn: Okabe and Ito's colours, which the colour-blind can tell apart.
 # UniBasis is a ring around the homophily basis where tau is 1 and the two are the same.

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from unifilter import Graph, UniFilterClassifier
-from unifilter.datasets.dataset import NodeDataset
+from unifilter.data import NodeDataset
 
 # Nothing left to choose: one training.
 SMALL = {

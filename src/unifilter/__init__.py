@@ -1,23 +1,29 @@
 """UniFilter: factor the graph once, and every polynomial filter is a small matrix."""
 
-from unifilter.estimator import UniFilterClassifier
+from unifilter._internal.version import __version__
+from unifilter.bases import Tridiagonal
+from unifilter.estimators import UniFilterClassifier
 from unifilter.explanation import SpectralExplanation, explain, explain_node
-from unifilter.factorization import Diagnostics, Factorization, factorize
-from unifilter.graph import Graph
-from unifilter.homophily import (
+from unifilter.factorization import (
+    BasisRows,
+    Diagnostics,
+    Factorization,
+    SpectralDensity,
+    density_of,
+    factorize,
+    spectral_density,
+)
+from unifilter.graph import (
+    Graph,
     HomophilyEstimate,
     adjusted_homophily,
     class_homophily,
+    dirichlet_energy,
     edge_homophily,
     estimate_homophily,
     node_homophily,
+    signal_frequency,
 )
-from unifilter.rows import BasisRows
-from unifilter.signals import dirichlet_energy, signal_frequency
-from unifilter.spectral import SpectralDensity, density_of, spectral_density
-from unifilter.tridiagonal import Tridiagonal
-
-__version__ = "0.1.0"
 
 __all__ = [
     "BasisRows",
@@ -29,6 +35,7 @@ __all__ = [
     "SpectralExplanation",
     "Tridiagonal",
     "UniFilterClassifier",
+    "__version__",
     "adjusted_homophily",
     "class_homophily",
     "density_of",

@@ -15,9 +15,8 @@ from scipy.special import eval_chebyu
 from strategies import connected_graph, graphs, signals
 
 from unifilter import Graph, dirichlet_energy, factorize, signal_frequency
-from unifilter.bases import Basis, Heterophily, Monomial, PolynomialBasis, Uni, make_basis
+from unifilter.bases import Basis, Heterophily, Monomial, PolynomialBasis, Tridiagonal, Uni, make_basis
 from unifilter.bases.base import Multiply
-from unifilter.tridiagonal import Tridiagonal
 
 
 @given(graphs(), st.integers(1, 8), st.floats(0, 1), st.integers(0, 99))

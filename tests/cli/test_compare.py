@@ -9,9 +9,9 @@ import pytest
 from typer.testing import CliRunner
 
 from unifilter.cli import app
-from unifilter.comparison import Compared, compare, plot_responses
 from unifilter.datasets import load_dataset
 from unifilter.methods import find_method, problem
+from unifilter.runs.comparison import Compared, compare, plot_responses
 
 RUN = CliRunner()
 

@@ -9,7 +9,7 @@ from typer.testing import CliRunner, Result
 from unifilter import cli
 from unifilter.datasets import load_dataset
 from unifilter.methods import find_method
-from unifilter.runs import Run
+from unifilter.runs.run import Run
 
 
 def run(*arguments: str | Path) -> Result:

@@ -144,7 +144,7 @@ def test_a_killed_run_goes_on_where_it_was(actor: Path, tmp_path: Path) -> None:
 
 
 def test_an_interrupt_says_how_to_go_on(actor: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from unifilter.experiments import worker
+    from unifilter.experiments.engine import worker
 
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt

@@ -121,7 +121,7 @@ def test_interrupted_it_says_how_to_go_on_and_does(tmp_path: Path, monkeypatch: 
 
 
 def test_interrupted_between_epochs_it_says_so_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from unifilter import runs
+    from unifilter.runs import run as runs
 
     def interrupt(*_: Any, **__: Any) -> None:
         raise KeyboardInterrupt

@@ -19,13 +19,14 @@ import sqlalchemy
 import torch
 from typer.testing import CliRunner, Result
 
-from unifilter import cli, tuning
+from unifilter import cli
 from unifilter.datasets import NodeDataset
 from unifilter.datasets.synthetic import contextual_sbm
 from unifilter.methods import METHODS, Problem, Workspace, find_method, fit, problem
 from unifilter.methods.uni_filter import UniFilterMethod
+from unifilter.runs import tuning
+from unifilter.runs.tuning import Trial, Tuning, tune
 from unifilter.training import trainer
-from unifilter.tuning import Trial, Tuning, tune
 
 FIXED = {"epochs": 4, "hops": 2, "hidden_channels": 4, "num_layers": 2}
 QUICK = [part for name, value in FIXED.items() for part in ("--set", f"{name}={value}")]

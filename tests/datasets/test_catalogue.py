@@ -6,10 +6,10 @@ import pytest
 from real_graphs import needs_data
 
 from unifilter import edge_homophily
+from unifilter.data import NodeDataset
 from unifilter.datasets import load_dataset
 from unifilter.datasets.catalogue import CATALOGUE, find
 from unifilter.datasets.checksums import CHECKSUMS
-from unifilter.datasets.dataset import NodeDataset
 from unifilter.graph import Graph
 
 # Nodes, undirected edges without loops and duplicates, features, classes, edge homophily, isolated nodes. Edge counts

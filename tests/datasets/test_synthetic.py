@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from real_graphs import needs_data, real_graph
 
-from unifilter.datasets.dataset import NodeDataset
+from unifilter.data import NodeDataset
 from unifilter.datasets.synthetic import (
     G_S_HOMOPHILY,
     _draw_distinct,
@@ -19,8 +19,7 @@ from unifilter.datasets.synthetic import (
     cora_relabelled,
     relabelled,
 )
-from unifilter.graph import Graph
-from unifilter.homophily import edge_homophily
+from unifilter.graph import Graph, edge_homophily
 
 
 def digest(dataset: NodeDataset) -> str:

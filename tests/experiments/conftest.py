@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from unifilter.datasets.splits import stratified_split
+from unifilter.data import stratified_split
 from unifilter.datasets.synthetic import contextual_sbm
 
 NAMES = (

@@ -15,7 +15,7 @@ from unifilter.datasets import NodeDataset, load_dataset
 from unifilter.explanation import SpectralExplanation, explain
 from unifilter.explanation.curves import GRID, possible_energy, weighted_quartiles, with_signal
 from unifilter.methods import find_method
-from unifilter.runs import Run
+from unifilter.runs.run import Run
 
 
 def explained(**options: Any) -> SpectralExplanation:

@@ -17,6 +17,7 @@ from unifilter.explanation import SpectralExplanation, explain
 from unifilter.explanation.render import page_data, render_page
 
 PAGE = Path(str(files("unifilter.explanation"))) / "page"
+WEB = Path(__file__).parent.parent.parent / "web"
 
 
 def explanation() -> SpectralExplanation:
@@ -26,12 +27,16 @@ def explanation() -> SpectralExplanation:
 
 def test_the_built_page_is_that_of_its_sources() -> None:
     """Where this fails, a source was changed without `make page`, or a built file by hand."""
-    checksums = json.loads((PAGE / "built" / "checksums.json").read_text())
+    checksums = json.loads((WEB / "checksums.json").read_text())
     sources = {"build.mjs", "package.json", "package-lock.json"}
-    sources |= {f"source/{path.name}" for path in (PAGE / "source").iterdir()}
-    built = {f"built/{path.name}" for path in (PAGE / "built").iterdir()} - {"built/checksums.json"}
+    sources |= {f"source/{path.name}" for path in (WEB / "source").iterdir()}
+    built = {
+        f"../src/unifilter/{package}/page/built/{path.name}"
+        for package in ("explanation", "explore")
+        for path in (WEB.parent / "src" / "unifilter" / package / "page" / "built").iterdir()
+    }
     for names, kind in ((sources, "sources"), (built, "built")):
-        found = {name: hashlib.sha256((PAGE / name).read_bytes()).hexdigest() for name in names}
+        found = {name: hashlib.sha256((WEB / name).read_bytes()).hexdigest() for name in names}
         assert found == checksums[kind]
 
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from unifilter._checks import without_torch_notices
+from unifilter._internal.checks import without_torch_notices
 from unifilter.kernels.dropout import drop_rows
 from unifilter.kernels.sparse_rows import SparseRows
 

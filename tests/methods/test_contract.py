@@ -12,7 +12,7 @@ from planted import CLASSES, awkward_problem, held_out, planted_problem, problem
 from torch.nn.functional import cross_entropy
 
 from unifilter import Graph
-from unifilter._checks import without_torch_notices
+from unifilter._internal.checks import without_torch_notices
 from unifilter.kernels.sparse_rows import SparseRows
 from unifilter.methods import METHODS, Learner, Method, Problem, Workspace, fit
 

@@ -13,10 +13,10 @@ from strategies import connected_graph
 
 from unifilter import Graph, estimate_homophily, factorize
 from unifilter.bases import Jacobi
+from unifilter.factorization import BasisRows
 from unifilter.methods import METHODS, Learner, Problem, Workspace, fit, problem
 from unifilter.methods.uni_filter import HetFilterMethod, HomFilterMethod, OrtFilterMethod, UniFilterMethod
 from unifilter.nn import UniFilter
-from unifilter.rows import BasisRows
 
 VARIANTS: list[tuple[type[UniFilterMethod], str]] = [
     (UniFilterMethod, "uni"),

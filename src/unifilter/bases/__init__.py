@@ -16,6 +16,7 @@ from unifilter.bases.jacobi import Jacobi
 from unifilter.bases.legendre import Legendre
 from unifilter.bases.monomial import Monomial
 from unifilter.bases.orthonormal import Orthonormal
+from unifilter.bases.tridiagonal import Tridiagonal
 from unifilter.bases.uni import Uni
 
 BASES: dict[str, type[Basis]] = {
@@ -74,6 +75,7 @@ __all__ = [
     "Monomial",
     "Orthonormal",
     "PolynomialBasis",
+    "Tridiagonal",
     "Uni",
     "make_basis",
     "to_chebyshev",

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 import torch
 from torch import Tensor
 
-from unifilter._checks import check_hops
-from unifilter.tridiagonal import Tridiagonal
+from unifilter._internal.checks import check_hops
+from unifilter.bases.tridiagonal import Tridiagonal
 
 Multiply = Callable[[Tensor], Tensor]
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
-from unifilter._checks import check_hops
+from unifilter._internal.checks import check_hops
 from unifilter.bases.base import Multiply, PolynomialBasis
 
 

@@ -7,10 +7,10 @@ import math
 import torch
 from torch import Tensor
 
-from unifilter._checks import check_choice, check_fraction
+from unifilter._internal.checks import check_choice, check_fraction
 from unifilter.bases.base import Basis
 from unifilter.bases.released import released_coefficients
-from unifilter.tridiagonal import Tridiagonal
+from unifilter.bases.tridiagonal import Tridiagonal
 
 
 class Heterophily(Basis):

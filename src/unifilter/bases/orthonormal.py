@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from unifilter.bases.base import Basis
-from unifilter.tridiagonal import Tridiagonal
+from unifilter.bases.tridiagonal import Tridiagonal
 
 
 class Orthonormal(Basis):

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from unifilter.bases.monomial import Monomial
-from unifilter.tridiagonal import Tridiagonal
+from unifilter.bases.tridiagonal import Tridiagonal
 
 
 def released_coefficients(tridiagonal: Tridiagonal, tau: float, homophily: float) -> Tensor:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from unifilter._checks import check_fraction
+from unifilter._internal.checks import check_fraction
 from unifilter.bases.base import Basis
 from unifilter.bases.heterophily import Heterophily
 from unifilter.bases.monomial import Monomial
 from unifilter.bases.released import released_coefficients
-from unifilter.tridiagonal import Tridiagonal
+from unifilter.bases.tridiagonal import Tridiagonal
 
 
 class Uni(Basis):

@@ -7,12 +7,12 @@ from typing import Annotated, Any
 
 import typer
 
-from unifilter._files import write_csv
+from unifilter._internal.files import write_csv
 from unifilter.cli.options import AsJson, DataDir, Preset
 from unifilter.cli.output import print_json, print_table
 from unifilter.cli.train import build_method
-from unifilter.comparison import EIGENVALUES, Compared, compare, plot_responses
 from unifilter.datasets import load_dataset
+from unifilter.runs.comparison import EIGENVALUES, Compared, compare, plot_responses
 
 
 def compare_command(

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from unifilter._files import whole_file
+from unifilter._internal.files import whole_file
 from unifilter.cli.options import AsJson, DataDir
 from unifilter.datasets import load_dataset
 from unifilter.explanation import SpectralExplanation, explain

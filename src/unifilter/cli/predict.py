@@ -8,12 +8,12 @@ from typing import Annotated
 import numpy as np
 import typer
 
-from unifilter._files import write_csv
+from unifilter._internal.files import write_csv
 from unifilter.cli.options import AsJson, DataDir
 from unifilter.cli.output import print_json, print_table
 from unifilter.datasets import load_dataset
-from unifilter.estimator import UniFilterClassifier
-from unifilter.runs import MODEL_FILE
+from unifilter.estimators import UniFilterClassifier
+from unifilter.runs.run import MODEL_FILE
 
 
 def predict_command(

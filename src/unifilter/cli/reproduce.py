@@ -11,7 +11,7 @@ import typer
 from unifilter.cli.options import AsJson, DataDir
 from unifilter.cli.output import print_json
 from unifilter.experiments import EXPERIMENTS, Options, Sources, find_experiments
-from unifilter.experiments.reproduce import Reproduced, reproduce, write_results_page
+from unifilter.experiments.engine.reproduce import Reproduced, reproduce, write_results_page
 
 _DOCS = "docs"
 

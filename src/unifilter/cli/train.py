@@ -12,8 +12,8 @@ from unifilter.cli.options import AsJson, DataDir, Preset, Settings, parse_setti
 from unifilter.cli.output import print_json, print_table
 from unifilter.datasets import load_dataset
 from unifilter.methods import Method, find_method
-from unifilter.plots import plot_histories, plot_weights
-from unifilter.runs import Run
+from unifilter.runs.plots import plot_histories, plot_weights
+from unifilter.runs.run import Run
 
 
 def train_command(

@@ -15,7 +15,7 @@ from unifilter.datasets import load_dataset
 from unifilter.methods import find_method
 
 if TYPE_CHECKING:
-    from unifilter.tuning import Trial, Tuning
+    from unifilter.runs.tuning import Trial, Tuning
 
 
 def tune_command(
@@ -34,7 +34,7 @@ def tune_command(
     as_json: AsJson = False,
 ) -> None:
     """Search the published values of a method's hyper-parameters, and print the command that trains the best."""
-    from unifilter.tuning import tune  # needs optuna, which the other commands can do without
+    from unifilter.runs.tuning import tune  # needs optuna, which the other commands can do without
 
     family = find_method(method)
     dataset = load_dataset(name_or_path, data_dir)

@@ -6,8 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 
-from unifilter.datasets.dataset import NodeDataset
-from unifilter.datasets.features import pack_features
+from unifilter.data import NodeDataset, pack_features
 from unifilter.graph import Graph
 
 _DIGITS_NEIGHBOURS = 10

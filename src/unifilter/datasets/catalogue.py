@@ -6,8 +6,8 @@ import difflib
 from dataclasses import dataclass
 from typing import Literal
 
+from unifilter.data.node_dataset import Metric
 from unifilter.datasets.checksums import CHECKSUMS
-from unifilter.datasets.dataset import Metric
 from unifilter.datasets.formats import ogb, planetoid
 
 Format = Literal["planetoid", "cora-content", "npz", "facebook", "genius", "ogb", "bundled"]

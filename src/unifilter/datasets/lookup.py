@@ -8,12 +8,11 @@ from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 
-from unifilter._checks import check_choice
+from unifilter._internal.checks import check_choice
+from unifilter.data import FeatureScaling, NodeDataset
 from unifilter.datasets import bundled, catalogue
 from unifilter.datasets.catalogue import CATALOGUE, DataFile, Entry, Form
-from unifilter.datasets.dataset import NodeDataset
 from unifilter.datasets.downloads import UnavailableError, from_address, from_package_index
-from unifilter.datasets.features import FeatureScaling
 from unifilter.datasets.formats import cora_content, facebook, genius, npz, ogb, planetoid
 from unifilter.datasets.storage import check_file, data_directory, missing_files, place
 

@@ -7,7 +7,7 @@ import os
 import shutil
 from pathlib import Path
 
-from unifilter._files import whole_file
+from unifilter._internal.files import whole_file
 from unifilter.datasets.catalogue import DataFile, Form
 
 ENVIRONMENT_VARIABLE = "UNIFILTER_DATA"

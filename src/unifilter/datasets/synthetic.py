@@ -12,10 +12,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from unifilter._checks import as_labels, check_count, check_fraction
-from unifilter.datasets.dataset import NodeDataset
-from unifilter.graph import Graph
-from unifilter.homophily import edge_homophily
+from unifilter._internal.checks import as_labels, check_count, check_fraction
+from unifilter.data import NodeDataset
+from unifilter.graph import Graph, edge_homophily
 
 # The homophily of the paper's eight graphs G_s. The last is Cora's own; the first is the least that its authors got.
 G_S_HOMOPHILY = (0.13, 0.20, 0.30, 0.40, 0.50, 0.60, 0.70, 0.81)

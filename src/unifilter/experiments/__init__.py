@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from unifilter.experiments.experiment import Experiment, Options
-from unifilter.experiments.figure_homophily import FigureHomophily
-from unifilter.experiments.figure_smoothing import FigureSmoothing
-from unifilter.experiments.figure_spectrum import FigureSpectrum
-from unifilter.experiments.figure_squashing import FigureSquashing
-from unifilter.experiments.figure_tau import FigureTau
-from unifilter.experiments.sources import Sources
-from unifilter.experiments.table_beyond import TableBeyond
-from unifilter.experiments.table_estimate import TableEstimate
-from unifilter.experiments.table_estimate_share import TableEstimateShare
-from unifilter.experiments.table_formulations import TableFormulations, TableFormulations48
-from unifilter.experiments.table_large import TableLarge
-from unifilter.experiments.table_models import TableModels
-from unifilter.experiments.table_polynomial import TablePolynomial
-from unifilter.experiments.table_scaling import TableScaling
-from unifilter.experiments.table_sensitivity import TableSensitivity
-from unifilter.experiments.table_variants import TableVariants, TableVariants48
-from unifilter.experiments.theorems import Theorems
+from unifilter.experiments.engine.experiment import Experiment, Options
+from unifilter.experiments.engine.sources import Sources
+from unifilter.experiments.paper.figure_homophily import FigureHomophily
+from unifilter.experiments.paper.figure_smoothing import FigureSmoothing
+from unifilter.experiments.paper.figure_spectrum import FigureSpectrum
+from unifilter.experiments.paper.figure_squashing import FigureSquashing
+from unifilter.experiments.paper.figure_tau import FigureTau
+from unifilter.experiments.paper.table_beyond import TableBeyond
+from unifilter.experiments.paper.table_estimate import TableEstimate
+from unifilter.experiments.paper.table_estimate_share import TableEstimateShare
+from unifilter.experiments.paper.table_formulations import TableFormulations, TableFormulations48
+from unifilter.experiments.paper.table_large import TableLarge
+from unifilter.experiments.paper.table_models import TableModels
+from unifilter.experiments.paper.table_polynomial import TablePolynomial
+from unifilter.experiments.paper.table_scaling import TableScaling
+from unifilter.experiments.paper.table_sensitivity import TableSensitivity
+from unifilter.experiments.paper.table_variants import TableVariants, TableVariants48
+from unifilter.experiments.paper.theorems import Theorems
 
 EXPERIMENTS: dict[str, Experiment] = {
     experiment.name: experiment

@@ -1,6 +1,6 @@
 """What moves with tau and homophily: frequencies, angles and the filter's response, from the tridiagonals alone.
 
-The page computes the same numbers in ``page/source/curves.js``: a change here is a change there.
+The page computes the same numbers in ``web/source/curves.js``: a change here is a change there.
 """
 
 from __future__ import annotations
@@ -11,8 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from unifilter.bases import Uni
-from unifilter.tridiagonal import Tridiagonal
+from unifilter.bases import Tridiagonal, Uni
 
 # Laplacian eigenvalues at which curves are drawn: fine enough for the eye, few enough for every frame of the page.
 GRID = np.linspace(0.0, 2.0, 61)
@@ -77,7 +76,7 @@ def possible_energy(polynomials: Tensor) -> Tensor:
 
     Args:
         polynomials: ``[hops + 1, ..., channels]``, from
-            :meth:`unifilter.tridiagonal.Tridiagonal.orthonormal_polynomials`.
+            :meth:`unifilter.bases.tridiagonal.Tridiagonal.orthonormal_polynomials`.
     """
     return 1 / (polynomials**2).sum(dim=0)
 

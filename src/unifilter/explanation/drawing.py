@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from unifilter._internal.figures import new_figure
 from unifilter.explanation.curves import GRID
-from unifilter.plots import new_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

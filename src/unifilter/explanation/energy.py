@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
+from unifilter.bases import Tridiagonal
 from unifilter.explanation.curves import GRID
-from unifilter.spectral import density_of
-from unifilter.tridiagonal import Tridiagonal
+from unifilter.factorization import density_of
 
 # An eigenvalue this close to a point of the grid counts as at it: single precision leaves about 1e-7.
 _AT = 1e-6

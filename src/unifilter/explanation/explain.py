@@ -11,18 +11,16 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from unifilter._checks import as_labels, check_count, check_fraction
+from unifilter._internal.checks import as_labels, check_count, check_fraction
 from unifilter.datasets import NodeDataset, load_dataset
 from unifilter.datasets.catalogue import CATALOGUE
-from unifilter.estimator import UniFilterClassifier
+from unifilter.estimators import StoredModel, UniFilterClassifier
 from unifilter.explanation.label_report import LabelReport, report_labels
 from unifilter.explanation.spectral_explanation import SpectralExplanation
 from unifilter.explanation.trained import universal_parameters
 from unifilter.factorization import Factorization
-from unifilter.graph import Graph
-from unifilter.homophily import edge_homophily, estimate_homophily
+from unifilter.graph import Graph, edge_homophily, estimate_homophily
 from unifilter.methods import Workspace
-from unifilter.model_file import StoredModel
 
 # Lanczos steps for the labels: they are few columns, so a finer quadrature than the features' costs little.
 _LABEL_HOPS = 40

@@ -11,8 +11,7 @@ import torch
 from unifilter.explanation.curves import with_signal
 from unifilter.explanation.energy import EnergyShare, energy_share
 from unifilter.factorization import factorize
-from unifilter.graph import Graph
-from unifilter.homophily import adjusted_homophily, class_homophily, edge_homophily, node_homophily
+from unifilter.graph import Graph, adjusted_homophily, class_homophily, edge_homophily, node_homophily
 
 
 @dataclass(frozen=True)

@@ -9,14 +9,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from unifilter._checks import as_feature_matrix
-from unifilter._columns import dense_columns
-from unifilter.datasets.features import pack_features, scale_rows
-from unifilter.estimator import UniFilterClassifier
+from unifilter._internal.checks import as_feature_matrix
+from unifilter._internal.columns import dense_columns
+from unifilter.bases import Tridiagonal
+from unifilter.data import pack_features, scale_rows
+from unifilter.estimators import UniFilterClassifier
 from unifilter.explanation.trained import trained_basis
 from unifilter.graph import Graph
 from unifilter.nn import MLP
-from unifilter.tridiagonal import Tridiagonal
 
 # Steps of the path integral; the perceptron bends at a few of them only, and `gap` says what is left.
 _STEPS = 128

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch_geometric.explain import ExplainerAlgorithm, Explanation
 from torch_geometric.explain.config import MaskType, ModelMode, ModelReturnType, ModelTaskLevel
 
-from unifilter.estimator import UniFilterClassifier
+from unifilter.estimators import UniFilterClassifier
 from unifilter.explanation.node_view import explain_node, graph_and_features
 from unifilter.graph import Graph
 

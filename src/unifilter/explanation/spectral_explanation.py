@@ -11,12 +11,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from unifilter._checks import check_fraction
+from unifilter._internal.checks import check_fraction
+from unifilter.bases import Tridiagonal
 from unifilter.explanation.curves import GRID, Curves, compute_curves, response_axis, with_signal
 from unifilter.explanation.energy import EnergyShare, energy_share
 from unifilter.explanation.label_report import LabelReport
 from unifilter.explanation.verdict import verdict
-from unifilter.tridiagonal import Tridiagonal
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -32,7 +32,7 @@ _FILES = {"explore.js": "text/javascript", "explore.css": "text/css"}
 
 def make_app(session: Session) -> Starlette:
     """The application for one session."""
-    page = files("unifilter.explanation") / "page"
+    page = files("unifilter.explore") / "page"
 
     async def index(request: Request) -> Response:
         return Response((page / "explore.html").read_bytes(), media_type="text/html")

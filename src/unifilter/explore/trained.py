@@ -16,7 +16,7 @@ from unifilter.explanation.trained import universal_parameters
 from unifilter.explanation.typical_response import typical_response
 from unifilter.methods import Fitted, Workspace
 from unifilter.methods.uni_filter import UniFilterMethod
-from unifilter.records import record_of
+from unifilter.runs.record import record_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +25,7 @@ class Trained:
 
     Attributes:
         number: Which of all that were trained, from 1.
-        record: See :func:`unifilter.records.record_of`.
+        record: See :func:`unifilter.runs.record.record_of`.
         response: The learned filter at the eigenvalues of the page, median over the channels; ``None`` for a method
             without a filter.
         explanation: For the filters that are on the universal basis or a corner of it.

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from unifilter.graph import Graph
+from unifilter.graph.graph import Graph
 from unifilter.kernels.compiling import compile_inline, compile_kernel
 from unifilter.kernels.lanes import BYTES, load, prefetch_for_reading, prefetch_for_writing, splat, store
 from unifilter.kernels.orthogonality import ROWS_PER_SUM, estimate_rounding, reorthogonalise

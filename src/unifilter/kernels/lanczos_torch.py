@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from unifilter._columns import dense_columns
-from unifilter.graph import Graph, Propagation
+from unifilter._internal.columns import dense_columns
+from unifilter.graph.graph import Graph, Propagation
 
 
 def lanczos_torch(

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from unifilter.graph import Graph
+from unifilter.graph.graph import Graph
 from unifilter.kernels.compiling import compile_kernel
 from unifilter.kernels.lanes import prefetch_for_reading, store
 from unifilter.kernels.narrow_lanes import Width, fitting_width, load_narrow, splat_narrow

@@ -12,13 +12,12 @@ import torch
 from torch import Tensor, nn
 from typing_extensions import Self
 
-from unifilter.bases import Monomial
+from unifilter.bases import Monomial, Tridiagonal
 from unifilter.kernels.combine import combine
 from unifilter.methods.method import Learner, Method
 from unifilter.methods.problem import Problem
 from unifilter.methods.search import NETWORK
-from unifilter.training.stopping import Patience
-from unifilter.tridiagonal import Tridiagonal
+from unifilter.training import Patience
 
 _HOPS = (1, 2, 4, 8)
 _RIDGES = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)

@@ -12,7 +12,7 @@ from unifilter.methods.method import Learner
 from unifilter.methods.problem import Problem
 from unifilter.methods.search import DECOUPLED, RATES
 from unifilter.nn.decoupled import DecoupledFilter
-from unifilter.training.stopping import LossWindow
+from unifilter.training import LossWindow
 
 # The authors' settings, for 60/20/20 splits.
 _PUBLISHED: dict[str, dict[str, Any]] = {

@@ -9,13 +9,13 @@ from typing import Any, ClassVar
 
 from torch import Tensor
 
-from unifilter.datasets.features import FeatureScaling
+from unifilter.data import FeatureScaling
 from unifilter.kernels.propagate import propagate
 from unifilter.methods.method import Learner, Method
 from unifilter.methods.problem import Problem
 from unifilter.methods.search import NETWORK
 from unifilter.nn.chebnet import ChebNet
-from unifilter.training.stopping import LossWindow
+from unifilter.training import LossWindow
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-from unifilter._checks import check_choice
+from unifilter._internal.checks import check_choice
 from unifilter.bases import ChebyshevInterpolation
 from unifilter.methods.decoupled import DecoupledMethod, transform_first
 from unifilter.methods.method import Learner
 from unifilter.methods.problem import Problem
 from unifilter.methods.search import DECAYS, DECOUPLED, RATES
 from unifilter.nn.decoupled import DecoupledFilter
-from unifilter.training.stopping import LossWindow, Patience, StopRule
+from unifilter.training import LossWindow, Patience, StopRule
 
 # The authors' settings, for 60/20/20 splits; of Penn94 and Genius for the splits of LINKX. Where there is no filter_lr,
 # theirs is the default.

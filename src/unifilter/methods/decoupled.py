@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from unifilter.datasets.features import FeatureScaling
+from unifilter.data import FeatureScaling
 from unifilter.graph import SelfLoops
 from unifilter.methods.method import Learner, Method
 from unifilter.methods.problem import Problem
 from unifilter.nn.decoupled import DecoupledFilter
 from unifilter.nn.jacobi_conv import JacobiConv
-from unifilter.training.stopping import StopRule
+from unifilter.training import StopRule
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,14 +8,14 @@ from typing import Any, ClassVar
 
 import torch
 
-from unifilter._checks import check_fraction, check_hops
+from unifilter._internal.checks import check_fraction, check_hops
 from unifilter.bases import Even
 from unifilter.methods.decoupled import DecoupledMethod, transform_first
 from unifilter.methods.method import Learner
 from unifilter.methods.problem import Problem
 from unifilter.methods.search import DECOUPLED, RATES
 from unifilter.nn.decoupled import DecoupledFilter
-from unifilter.training.stopping import Patience
+from unifilter.training import Patience
 
 # The authors' settings, for 60/20/20 splits.
 _PUBLISHED: dict[str, dict[str, Any]] = {

@@ -8,13 +8,13 @@ from typing import Any, ClassVar
 
 from torch import Tensor
 
-from unifilter.datasets.features import FeatureScaling
+from unifilter.data import FeatureScaling
 from unifilter.methods.method import Learner, Method
 from unifilter.methods.problem import Problem
 from unifilter.methods.search import NETWORK
 from unifilter.nn.gcn import GCN, ResidualGCN, propagation_matrix
 from unifilter.nn.norms import Norm
-from unifilter.training.stopping import LossWindow, Patience
+from unifilter.training import LossWindow, Patience
 
 # On the 60/20/20 splits: Luan et al., Revisiting Heterophily For Graph Neural Networks, 2022.
 _SAME: dict[str, Any] = {"epochs": 5000, "input_dropout": True}

@@ -9,14 +9,14 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from unifilter._checks import check_fraction, check_hops
+from unifilter._internal.checks import check_fraction, check_hops
 from unifilter.bases import Monomial
 from unifilter.methods.decoupled import DecoupledMethod, transform_first
 from unifilter.methods.method import Learner
 from unifilter.methods.problem import Problem
 from unifilter.methods.search import DECOUPLED
 from unifilter.nn.decoupled import DecoupledFilter
-from unifilter.training.stopping import LossWindow
+from unifilter.training import LossWindow
 
 # The authors' settings. Those of Cora, Citeseer and Pubmed were tuned on sparse splits, 2.5 % of the nodes for training
 # and 2.5 % for validation; the others on 60/20/20.

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from unifilter.bases import Jacobi
-from unifilter.datasets.features import FeatureScaling
+from unifilter.data import FeatureScaling
 from unifilter.methods.decoupled import transform_first
 from unifilter.methods.method import Learner, Method
 from unifilter.methods.problem import Problem
 from unifilter.methods.search import DECAYS, DROPOUTS, NETWORK, RATES
 from unifilter.nn.jacobi_conv import JacobiConv
-from unifilter.training.stopping import Patience
+from unifilter.training import Patience
 
 # The authors' settings, for 60/20/20 splits.
 _PUBLISHED: dict[str, dict[str, Any]] = {

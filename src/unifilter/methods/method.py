@@ -12,11 +12,10 @@ from typing import Any, ClassVar, Literal, get_args, get_type_hints
 from torch import Tensor, nn
 from typing_extensions import Self
 
-from unifilter.datasets.features import FeatureScaling
+from unifilter.data import FeatureScaling
 from unifilter.methods.problem import Problem
+from unifilter.training import Optimisation, StopRule
 from unifilter.training.metrics import Metric
-from unifilter.training.stopping import StopRule
-from unifilter.training.trainer import Optimisation
 
 # What a setting of a plain kind may be; the others are checked by whoever uses them.
 _KINDS: dict[Any, tuple[type, str]] = {

@@ -8,12 +8,12 @@ from typing import Any, ClassVar
 
 from torch import Tensor
 
-from unifilter.datasets.features import FeatureScaling
+from unifilter.data import FeatureScaling
 from unifilter.methods.method import Learner, Method
 from unifilter.methods.problem import Problem
 from unifilter.methods.search import NETWORK
 from unifilter.nn import MLP
-from unifilter.training.stopping import LossWindow
+from unifilter.training import LossWindow
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,7 +16,7 @@ from unifilter.methods.method import Learner, Method
 from unifilter.methods.problem import Problem
 from unifilter.methods.search import DECAYS, DROPOUTS, NETWORK, RATES
 from unifilter.nn.optbasis import OptBasisGNN
-from unifilter.training.stopping import Patience
+from unifilter.training import Patience
 
 _PUBLISHED: dict[str, dict[str, Any]] = {
     "citeseer": {

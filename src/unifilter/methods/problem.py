@@ -9,12 +9,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from unifilter.datasets.dataset import NodeDataset
-from unifilter.datasets.features import FeatureScaling
+from unifilter.data import FeatureScaling, NodeDataset, check_learnable
 from unifilter.factorization import Factorization, factorize
 from unifilter.graph import Graph, SelfLoops
 from unifilter.kernels.sparse_rows import SparseRows
-from unifilter.labels import check_learnable
 from unifilter.nn.input_linear import Features
 
 

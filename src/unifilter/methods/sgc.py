@@ -8,14 +8,14 @@ from typing import Any, ClassVar
 
 from torch import Tensor, nn
 
-from unifilter._checks import check_rate
-from unifilter.datasets.features import FeatureScaling
+from unifilter._internal.checks import check_rate
+from unifilter.data import FeatureScaling
 from unifilter.kernels.combine import combine
 from unifilter.kernels.dropout import dropout
 from unifilter.methods.method import Learner, Method
 from unifilter.methods.problem import Problem
 from unifilter.methods.search import DECAYS, DROPOUTS, NETWORK, RATES
-from unifilter.training.stopping import LossWindow, StopRule
+from unifilter.training import LossWindow, StopRule
 
 # One hop, on the 60/20/20 splits: Luan et al., Revisiting Heterophily For Graph Neural Networks, 2022. The authors of
 # SGC have settings for the public split of the citation graphs alone (two hops; weight decay 1.3e-5, 2.4e-5, 7.4e-5).

@@ -8,12 +8,12 @@ from typing import Any, ClassVar
 
 from torch import Tensor
 
-from unifilter.datasets.features import FeatureScaling
+from unifilter.data import FeatureScaling
 from unifilter.methods.method import Learner, Method
 from unifilter.methods.problem import Problem
 from unifilter.methods.search import NETWORK
 from unifilter.nn.sign import SIGN
-from unifilter.training.stopping import Patience
+from unifilter.training import Patience
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,14 +9,15 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from unifilter.datasets.features import FeatureScaling
-from unifilter.eigen import eigenpairs
+from unifilter.data import FeatureScaling
+from unifilter.factorization import eigenpairs
 from unifilter.methods.method import Learner, Method
 from unifilter.methods.problem import Problem
 from unifilter.methods.search import DROPOUTS, NETWORK
 from unifilter.nn.norms import Norm
 from unifilter.nn.specformer import Specformer
-from unifilter.training.stopping import Monitor, Patience
+from unifilter.training import Patience
+from unifilter.training.stopping import Monitor
 
 _PUBLISHED: dict[str, dict[str, Any]] = {
     "cora": {
@@ -56,7 +57,7 @@ class SpecformerMethod(Method):
         hidden_channels, num_layers, heads, norm: The network.
         attention_dropout, dropout, filter_dropout: In the transformer, on the features, and on what a filter sums up.
         ends: How many of the smallest and largest eigenvalues; ``None`` takes all, or on graphs of more than 8,000
-            nodes as many as :func:`unifilter.eigen.eigenpairs` does.
+            nodes as many as :func:`unifilter.factorization.eigendecomposition.eigenpairs` does.
         patience: Epochs without a lower validation loss.
         keep: Which epoch's weights are kept: the one with the best validation ``"score"`` or ``"loss"``. The authors'
             code prints the test score of both, and does not say which one is reported.

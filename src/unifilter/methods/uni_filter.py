@@ -10,17 +10,17 @@ import torch
 from torch import Tensor
 from typing_extensions import Self
 
-from unifilter._checks import check_choice, check_fraction
+from unifilter._internal.checks import check_choice, check_fraction
 from unifilter.bases import Basis, make_basis
-from unifilter.datasets.features import FeatureScaling
-from unifilter.factorization import Factorization
-from unifilter.homophily import estimate_homophily
+from unifilter.data import FeatureScaling
+from unifilter.factorization import BasisRows, Factorization
+from unifilter.graph import estimate_homophily
 from unifilter.methods.method import Learner, Method
 from unifilter.methods.problem import Problem
 from unifilter.nn import LearnedUniBasis, UniFilter
 from unifilter.nn.uni_filter import Weights
-from unifilter.rows import BasisRows
-from unifilter.training.stopping import Monitor, Patience
+from unifilter.training import Patience
+from unifilter.training.stopping import Monitor
 
 # The authors' published settings. "features" is ours, since theirs is not said: on one or two splits the validation
 # score preferred "row" on Citeseer and Chameleon, on three splits "raw" on Pubmed; on Cora, Actor and Squirrel scalings

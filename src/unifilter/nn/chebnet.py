@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from unifilter._checks import check_hops, check_rate
+from unifilter._internal.checks import check_hops, check_rate
 from unifilter.bases.base import Multiply
 from unifilter.kernels.dropout import dropout
 from unifilter.nn.input_linear import Features

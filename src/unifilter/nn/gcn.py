@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from unifilter._checks import check_count, check_rate, without_torch_notices
+from unifilter._internal.checks import check_count, check_rate, without_torch_notices
 from unifilter.graph import Graph
 from unifilter.kernels.dropout import dropout
 from unifilter.kernels.sparse_rows import SparseRows

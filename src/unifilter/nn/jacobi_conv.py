@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from unifilter._checks import check_hops, check_rate
+from unifilter._internal.checks import check_hops, check_rate
 from unifilter.bases import Jacobi, to_chebyshev
 from unifilter.graph import Graph
 from unifilter.kernels.dropout import dropout

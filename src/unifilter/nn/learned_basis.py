@@ -5,10 +5,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from unifilter._checks import check_fraction
+from unifilter._internal.checks import check_fraction
+from unifilter.bases import Monomial, Tridiagonal
 from unifilter.bases.heterophily import heterophily_coefficients
-from unifilter.bases.monomial import Monomial
-from unifilter.tridiagonal import Tridiagonal
 
 # A sigmoid hardly moves near 0 and 1: start no closer than this.
 _MARGIN = 0.02

@@ -9,7 +9,7 @@ from itertools import pairwise
 import torch
 from torch import Tensor, nn
 
-from unifilter._checks import check_count, check_rate
+from unifilter._internal.checks import check_count, check_rate
 from unifilter.kernels.dropout import dropout
 
 

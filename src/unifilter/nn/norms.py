@@ -6,7 +6,7 @@ from typing import Literal
 
 from torch import nn
 
-from unifilter._checks import check_choice
+from unifilter._internal.checks import check_choice
 
 Norm = Literal["none", "batch", "layer"]
 

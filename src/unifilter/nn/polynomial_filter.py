@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from unifilter.bases.chebyshev import Chebyshev
+from unifilter.bases import Chebyshev
 from unifilter.graph import Graph
 from unifilter.kernels.propagate import chebyshev_sum, check_signal
 

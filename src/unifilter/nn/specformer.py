@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import linear
 
-from unifilter._checks import check_count, check_rate
+from unifilter._internal.checks import check_count, check_rate
 from unifilter.kernels.attention import attention
 from unifilter.kernels.dropout import dropout
 from unifilter.kernels.few_channels import from_spectrum, to_spectrum

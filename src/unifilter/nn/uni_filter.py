@@ -8,11 +8,11 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
-from unifilter._checks import check_choice, check_count, check_rate
+from unifilter._internal.checks import check_choice, check_count, check_rate
+from unifilter.factorization import BasisRows
 from unifilter.kernels.random_bits import draw_seed
 from unifilter.nn.learned_basis import LearnedUniBasis
 from unifilter.nn.mlp import MLP
-from unifilter.rows import BasisRows
 
 Weights = Literal["hop", "channel"]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from unifilter._files import whole_file
+from unifilter._internal.files import whole_file
 
 
 class Checkpoint:

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from unifilter._checks import check_choice
+from unifilter._internal.checks import check_choice
 
 Metric = Literal["accuracy", "macro_f1", "roc_auc"]
 METRICS = ("accuracy", "macro_f1", "roc_auc")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from typing import Any, Literal, Protocol
 
-from unifilter._checks import check_choice, check_count
+from unifilter._internal.checks import check_choice, check_count
 
 Monitor = Literal["score", "loss"]
 

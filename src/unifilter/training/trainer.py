@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from unifilter._checks import check_choice, check_count
+from unifilter._internal.checks import check_choice, check_count
 from unifilter.training.checkpoint import Checkpoint
 from unifilter.training.interrupt import HeldInterrupt
 from unifilter.training.metrics import METRICS, Metric, score

@@ -6,10 +6,9 @@ from torch_geometric.data import Data
 from torch_geometric.data.datapipes import functional_transform
 from torch_geometric.transforms import BaseTransform
 
-from unifilter._checks import check_fraction, check_hops
+from unifilter._internal.checks import check_fraction, check_hops
 from unifilter.factorization import factorize
-from unifilter.graph import Graph
-from unifilter.homophily import estimate_homophily
+from unifilter.graph import Graph, estimate_homophily
 
 
 @functional_transform("uni_basis")

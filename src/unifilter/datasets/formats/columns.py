@@ -14,8 +14,8 @@ import numpy as np
 import scipy.sparse as sp
 from torch import Tensor
 
-from unifilter.datasets.features import pack_features
-from unifilter.datasets.splits import Split, check_split
+from unifilter.data import Split, pack_features
+from unifilter.data.splits import check_split
 
 # More values than this are names or free text rather than categories.
 MAX_CATEGORIES = 1000

@@ -7,8 +7,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from unifilter.datasets.dataset import NodeDataset
-from unifilter.datasets.features import pack_features
+from unifilter.data import NodeDataset, pack_features
 from unifilter.graph import Graph
 
 

@@ -9,11 +9,9 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 
-from unifilter.datasets.dataset import NodeDataset
-from unifilter.datasets.features import pack_features
+from unifilter.data import NodeDataset, Split, pack_features
 from unifilter.datasets.formats.matlab import load_mat
 from unifilter.datasets.formats.unpickling import load_object_array
-from unifilter.datasets.splits import Split
 from unifilter.graph import Graph
 
 # Columns of `local_info`: status, gender, major, second major, dormitory, year, high school; 0 is a missing entry.

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import torch
 
-from unifilter._checks import as_labels
-from unifilter.datasets.dataset import NodeDataset
-from unifilter.datasets.features import pack_features
+from unifilter._internal.checks import as_labels
+from unifilter.data import NodeDataset, pack_features
 from unifilter.datasets.formats.matlab import load_mat
 from unifilter.graph import Graph
 

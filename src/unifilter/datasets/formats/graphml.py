@@ -9,7 +9,7 @@ from xml.etree.ElementTree import ParseError
 import numpy as np
 import torch
 
-from unifilter.datasets.dataset import NodeDataset
+from unifilter.data import NodeDataset
 from unifilter.datasets.formats.columns import encode_features, encode_labels, encode_split, optional_package
 from unifilter.graph import Graph
 

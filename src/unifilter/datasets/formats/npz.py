@@ -11,10 +11,8 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from unifilter._checks import as_labels
-from unifilter.datasets.dataset import NodeDataset
-from unifilter.datasets.features import pack_features
-from unifilter.datasets.splits import Split, masks_to_splits
+from unifilter._internal.checks import as_labels
+from unifilter.data import NodeDataset, Split, masks_to_splits, pack_features
 from unifilter.graph import Graph
 
 _MASKS = ("train_masks", "val_masks", "test_masks")

@@ -9,9 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from unifilter.datasets.dataset import NodeDataset
-from unifilter.datasets.features import pack_features
-from unifilter.datasets.splits import Split
+from unifilter.data import NodeDataset, Split, pack_features
 from unifilter.graph import Graph
 
 # The files that are read, relative to the folder of the data set. The first split is by year of publication.

@@ -10,11 +10,9 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 
-from unifilter.datasets.dataset import NodeDataset
-from unifilter.datasets.features import pack_features
+from unifilter.data import NodeDataset, Split, masks_to_splits, pack_features
 from unifilter.datasets.formats.npz import open_npz
 from unifilter.datasets.formats.unpickling import load_pickle
-from unifilter.datasets.splits import Split, masks_to_splits
 from unifilter.graph import Graph
 
 # The files that are read. `ind.NAME.x` is not among them: its rows are the first ones of `allx`.

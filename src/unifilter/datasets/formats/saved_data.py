@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from unifilter.datasets.dataset import NodeDataset
+from unifilter.data import NodeDataset
 
 _TENSORS = ("x", "edge_index", "edge_weight", "y", "train_mask", "val_mask", "test_mask")
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from unifilter.datasets.dataset import NodeDataset
+from unifilter.data import NodeDataset
 from unifilter.datasets.formats.columns import encode_features, encode_labels, encode_split, optional_package
 from unifilter.graph import Graph
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from unifilter.experiments.cells import Cell
+from unifilter.experiments.engine.cells import Cell
 from unifilter.experiments.measures.energy import measure_energy
 from unifilter.experiments.measures.estimate import measure_estimate
 from unifilter.experiments.measures.frequencies import measure_frequencies

@@ -8,10 +8,9 @@ import torch
 from torch import Tensor
 
 from unifilter.bases import make_basis
-from unifilter.experiments.cells import Cell
+from unifilter.experiments.engine.cells import Cell
 from unifilter.factorization import Factorization, factorize
-from unifilter.graph import Graph
-from unifilter.homophily import edge_homophily
+from unifilter.graph import Graph, edge_homophily
 from unifilter.methods import Workspace
 
 # Numbers in the vectors of one block of columns, 256 MB in float64: a hundred hops of all columns would not fit.

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from unifilter.experiments.cells import Cell
-from unifilter.experiments.sources import choose_split
-from unifilter.homophily import edge_homophily, estimate_homophily
+from unifilter.experiments.engine.cells import Cell
+from unifilter.experiments.engine.sources import choose_split
+from unifilter.graph import edge_homophily, estimate_homophily
 from unifilter.methods import Workspace
 
 

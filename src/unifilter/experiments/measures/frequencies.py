@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from unifilter.bases import make_basis
-from unifilter.experiments.cells import Cell
-from unifilter.homophily import edge_homophily
+from unifilter.experiments.engine.cells import Cell
+from unifilter.graph import edge_homophily
 from unifilter.methods import Workspace
 
 

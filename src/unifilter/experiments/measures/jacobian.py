@@ -10,8 +10,8 @@ from scipy.sparse.csgraph import shortest_path
 from torch import Tensor
 
 from unifilter.bases.heterophily import cosine_of_angle, heterophily_coefficients
-from unifilter.experiments.cells import Cell
-from unifilter.homophily import edge_homophily
+from unifilter.experiments.engine.cells import Cell
+from unifilter.graph import edge_homophily
 from unifilter.methods import Workspace
 
 

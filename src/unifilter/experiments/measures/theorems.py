@@ -10,13 +10,12 @@ import torch
 from torch import Tensor
 
 from unifilter.bases.heterophily import cosine_of_angle
-from unifilter.experiments.cells import Cell
+from unifilter.experiments.engine.cells import Cell
 from unifilter.experiments.measures.energy import unit_columns
 from unifilter.factorization import Factorization, factorize
-from unifilter.homophily import edge_homophily
+from unifilter.graph import edge_homophily, signal_frequency
 from unifilter.kernels.combine import combine
 from unifilter.methods import Workspace
-from unifilter.signals import signal_frequency
 
 # Below this an angle counts as zero: about what is left of it in float64 when the cosine is one ulp below 1, times 100.
 _ZERO_DEGREES = 1e-4

@@ -8,10 +8,10 @@ import torch
 
 from unifilter.bases import make_basis
 from unifilter.datasets import Split
-from unifilter.experiments.cells import CANDIDATES, Cell
-from unifilter.experiments.sources import choose_split
+from unifilter.experiments.engine.cells import CANDIDATES, Cell
+from unifilter.experiments.engine.sources import choose_split
 from unifilter.methods import Fitted, Method, Problem, Workspace, find_method, fit
-from unifilter.records import record_of
+from unifilter.runs.record import record_of
 
 # What the row of a cell says already.
 _SAID = ("dataset", "checksum", "method", "method_version", "split", "index", "settings")
@@ -26,7 +26,7 @@ def measure_training(workspace: Workspace, cell: Cell) -> dict[str, Any]:
 
 def measure_tuned_training(workspace: Workspace, cell: Cell) -> dict[str, Any]:
     """The same with settings that were chosen on the validation nodes of this split, out of as many as ``trials``."""
-    from unifilter.tuning import tune  # needs optuna, which nothing else here does
+    from unifilter.runs.tuning import tune  # needs optuna, which nothing else here does
 
     split = choose_split(workspace.dataset, cell.split, cell.index)
     family = find_method(cell.method)

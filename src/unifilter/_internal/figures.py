@@ -1,0 +1,16 @@
+"""New matplotlib figures."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def new_figure(**options: Any) -> Figure:
+    """A figure that needs no display and leaves matplotlib's global state alone."""
+    # Imported here: it takes a second, and most of the package draws nothing.
+    from matplotlib.figure import Figure
+
+    return Figure(layout="constrained", **options)

@@ -1,0 +1,1 @@
+"""Plans experiments, runs what is missing in parallel, and stores every result."""

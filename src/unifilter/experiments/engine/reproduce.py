@@ -1,0 +1,218 @@
+"""One command: plan, run what is missing, and write what came out."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from unifilter._internal.checks import check_count
+from unifilter.experiments.engine.experiment import Experiment, Options
+from unifilter.experiments.engine.files import write_whole
+from unifilter.experiments.engine.machine import describe_machine
+from unifilter.experiments.engine.plan import Plan, PlannedCell, Planner
+from unifilter.experiments.engine.progress import RunProgress
+from unifilter.experiments.engine.row_files import Row, by_key, find_rows, packaged_rows, write_rows
+from unifilter.experiments.engine.runner import run_cells
+from unifilter.experiments.engine.sources import Sources
+from unifilter.experiments.engine.store import Store, move_aside
+from unifilter.experiments.show.markdown import results_page
+from unifilter.experiments.show.presentation import Presentation
+from unifilter.experiments.show.report import Section, write_page
+
+_STORE = "cells.db"
+
+
+@dataclass
+class Reproduced:
+    """What a run came to.
+
+    Attributes:
+        folder: Where the output is.
+        ran: How many cells were run now.
+        reused: How many were done before.
+        failures: Messages of the cells that failed.
+        left_out: What could not be measured, and why.
+        pages: The reports, by experiment; ``"all"`` has every experiment.
+    """
+
+    folder: Path
+    ran: int = 0
+    reused: int = 0
+    failures: list[str] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
+    pages: dict[str, Path] = field(default_factory=dict)
+
+
+def reproduce(
+    experiments: Sequence[Experiment],
+    folder: Path,
+    options: Options,
+    sources: Sources,
+    *,
+    workers: int = 1,
+    known: Sequence[Path] = (),
+    resume: bool = True,
+    stored: bool = False,
+    verbose: bool = True,
+    command: str = "unifilter reproduce",
+    notify: Callable[[str], None] = lambda message: None,
+) -> Reproduced:
+    """Runs experiments and writes rows, pictures and reports.
+
+    Args:
+        experiments: One or more.
+        folder: Where the output and the store of finished cells are.
+        options: Which part is run.
+        sources: Where data comes from.
+        workers: How many processes.
+        known: CSV files of rows, or folders of them, that count as done.
+        resume: Whether what the folder and the package hold counts as done; otherwise the store is moved aside.
+        stored: Whether to run nothing and write what is done.
+        verbose: Whether to show progress.
+        command: How to repeat it, for the report.
+        notify: Is told what a person should know, such as a damaged store.
+    """
+    check_count("workers", workers, "pass 1 to run everything in this process")
+    check_count("splits", options.splits, "pass how many splits to run")
+    if stored and not resume:
+        raise ValueError("a fresh run counts nothing as done, so there is nothing to show: drop --fresh or --stored")
+    done_before = by_key([*(packaged_rows() if resume else []), *find_rows(known)])
+    planner = Planner(sources, options)
+    plans = [planner.plan(experiment, alone=len(experiments) == 1) for experiment in experiments]
+    store_path = folder / _STORE
+    if not resume and store_path.exists():
+        notify(f"the results of earlier runs are kept in {move_aside(store_path, 'before')}")
+    result = Reproduced(folder)
+    sections = []
+    with Store(store_path) as store:
+        if store.set_aside is not None:
+            notify(
+                f"{store_path} was damaged: it is kept as {store.set_aside}, and its cells have to be run again. Rows "
+                "that were written to results.csv files can be taken from there with --known."
+            )
+        for plan in plans:
+            wanted = {planned.key: planned for planned in plan.cells}
+            missing = [planned for key, planned in wanted.items() if key not in store and key not in done_before]
+            result.reused += len(wanted) - len(missing)
+            if stored and wanted and len(missing) == len(wanted):
+                plan.left_out.append("nothing of it is done yet")
+            elif wanted:
+                now = [] if stored else missing
+                failures = {} if stored else _run(plan, now, store, sources, workers, verbose, result)
+                sections.append(_write(plan, now, store, done_before, failures, folder, options, command, result))
+            result.left_out += [f"{plan.experiment.name}: {what}" for what in plan.left_out]
+    if len(experiments) > 1 and sections:
+        result.pages["all"] = folder / "report.html"
+        write_whole(result.pages["all"], write_page(sections, describe_machine(), command))
+    return result
+
+
+def write_results_page(experiments: Sequence[Experiment], places: Sequence[Path], page: Path, command: str) -> int:
+    """Writes the page of results for the documentation, and its pictures into a folder beside it.
+
+    Args:
+        experiments: Which to show; those without rows are left out.
+        places: CSV files of rows, or folders of them; what a folder has in Markdown goes before the tables.
+        page: The Markdown file.
+        command: What is said to have written it.
+
+    Returns:
+        The number of rows that are shown.
+    """
+    rows = find_rows(places)
+    shown, pictures, count = [], {}, 0
+    for experiment in experiments:
+        own = [row for row in rows if row["experiment"] == experiment.name]
+        if not own:
+            continue
+        count += len(own)
+        presentation = experiment.present(own)
+        shown.append((experiment, presentation, own))
+        if presentation.draw is not None:
+            picture = page.parent / page.stem / f"{experiment.name}.png"
+            _save_picture(presentation, {picture: "png"})
+            pictures[experiment.name] = f"{page.stem}/{picture.name}"
+    if not shown:
+        raise ValueError(f"no rows of an experiment in {', '.join(map(str, places))}: run one first, or pass another")
+    folders = [place for place in places if place.is_dir()]
+    findings = [path.read_text(encoding="utf-8") for folder in folders for path in sorted(folder.rglob("*.md"))]
+    write_whole(page, results_page(shown, pictures, command, findings))
+    return count
+
+
+def _run(
+    plan: Plan,
+    missing: Sequence[PlannedCell],
+    store: Store,
+    sources: Sources,
+    workers: int,
+    verbose: bool,
+    result: Reproduced,
+) -> dict[str, str]:
+    done = len({planned.key for planned in plan.cells}) - len(missing)
+    with RunProgress(plan.experiment.name, missing, done, workers, verbose) as progress:
+        failures = run_cells(missing, sources, store, workers, progress) if missing else {}
+    result.ran += len(missing) - len(failures)
+    result.failures += [f"{planned.cell}: {failures[planned.key]}" for planned in missing if planned.key in failures]
+    return failures
+
+
+def _write(
+    plan: Plan,
+    now: Sequence[PlannedCell],
+    store: Store,
+    done_before: Mapping[str, Row],
+    failures: Mapping[str, str],
+    folder: Path,
+    options: Options,
+    command: str,
+    result: Reproduced,
+) -> Section:
+    """Rows, pictures and the report of one experiment, of which some cells were run now."""
+    experiment, own = plan.experiment, folder / plan.experiment.name
+    rows: list[Row] = []
+    ran, before = {planned.key for planned in now}, 0
+    for planned in plan.cells:
+        row: dict[str, Any] | None = store.get(planned.key) or done_before.get(planned.key)
+        if row is not None:
+            before += planned.key not in ran
+            rows.append({**row, "experiment": experiment.name, "at": dict(planned.cell.at)})
+    write_rows(own / "results.csv", rows)
+    presentation = experiment.present(rows)
+    if options.epochs is not None:
+        presentation.notes.insert(0, f"A trial run of at most {options.epochs} epochs: its scores mean little.")
+    picture = None
+    if presentation.draw is not None:
+        svg = own / f"{experiment.name}.svg"
+        _save_picture(presentation, {svg: "svg", svg.with_suffix(".png"): "png"})
+        picture = svg.read_bytes()
+    failed = [f"{planned.cell}: {failures[planned.key]}" for planned in plan.cells if planned.key in failures]
+    section = Section(
+        experiment.name,
+        experiment.title,
+        experiment.place,
+        presentation,
+        picture,
+        plan.checksums,
+        [*plan.left_out, *failed],
+        len(rows),
+        before,
+        len(plan.cells),
+    )
+    result.pages[experiment.name] = own / "report.html"
+    write_whole(own / "report.html", write_page([section], describe_machine(), command))
+    return section
+
+
+def _save_picture(presentation: Presentation, files: Mapping[Path, str]) -> None:
+    if presentation.draw is None:
+        return
+    figure = presentation.draw()
+    for path, kind in files.items():
+        content = io.BytesIO()
+        # Without the date the same rows give the same file.
+        figure.savefig(content, format=kind, dpi=150, metadata={"Date": None} if kind == "svg" else None)
+        write_whole(path, content.getvalue())

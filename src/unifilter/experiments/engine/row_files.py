@@ -1,0 +1,89 @@
+"""Rows as CSV files: what an experiment writes, and what counts as done when it is found."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from unifilter.experiments.engine.cells import IDENTITY, key_of
+from unifilter.experiments.engine.files import write_whole
+
+Row = dict[str, Any]
+
+# Columns that are plain text; every other holds JSON, so that numbers and lists come back as they were.
+_TEXT = ("experiment", "dataset", "measure", "method", "checksum", "split")
+_COLUMNS = ("experiment", "at", "dataset", "measure", "method", "version", "split", "index", "checksum", "settings")
+
+
+def write_rows(path: Path, rows: Sequence[Row]) -> None:
+    """One line a row: what it is, then its outcome, a column for each name that occurs."""
+    names = list(dict.fromkeys(name for row in rows for name in row["outcome"]))
+    lines = [
+        [_text(name, row.get(name, "")) for name in _COLUMNS]
+        + [_text(name, row["outcome"][name]) if name in row["outcome"] else "" for name in names]
+        for row in rows
+    ]
+    text = io.StringIO(newline="")
+    writer = csv.writer(text)
+    writer.writerow([*_COLUMNS, *names])
+    writer.writerows(lines)
+    write_whole(path, text.getvalue())
+
+
+def read_rows(path: Path) -> list[Row]:
+    """The rows of one file."""
+    with path.open(newline="", encoding="utf-8") as file:
+        lines = list(csv.reader(file))
+    if not lines or lines[0][: len(_COLUMNS)] != list(_COLUMNS):
+        raise ValueError(f"{path} is no file of rows: it must start with the columns {', '.join(_COLUMNS)}")
+    header = lines[0]
+    rows = []
+    for number, line in enumerate(lines[1:], start=2):
+        if len(line) != len(header):
+            raise ValueError(f"line {number} of {path} has {len(line)} columns, not {len(header)}: write it again")
+        try:
+            values = {name: _value(name, text) for name, text in zip(header, line, strict=True)}
+        except json.JSONDecodeError as error:
+            raise ValueError(f"line {number} of {path} cannot be read ({error}): write the file again") from None
+        outcome = {name: values.pop(name) for name in header[len(_COLUMNS) :]}
+        rows.append({**values, "outcome": {name: value for name, value in outcome.items() if value is not None}})
+    return rows
+
+
+def find_rows(places: Iterable[Path]) -> list[Row]:
+    """The rows of files, and of all CSV files below folders that hold rows."""
+    rows = []
+    for place in places:
+        if place.is_dir():
+            for path in sorted(place.rglob("*.csv")):
+                rows += read_rows(path)
+        elif place.is_file():
+            rows += read_rows(place)
+        else:
+            raise FileNotFoundError(f"there is no file or folder {place}: pass CSV files of rows, or a folder of them")
+    return rows
+
+
+def by_key(rows: Iterable[Row]) -> dict[str, Row]:
+    """Rows by the key of the cell they are the result of."""
+    return {key_of(row): {name: row[name] for name in (*IDENTITY, "dataset", "outcome")} for row in rows}
+
+
+def packaged_rows() -> list[Row]:
+    """The rows that come with the package."""
+    folder = Path(__file__).parent.parent / "results"
+    return find_rows([folder]) if folder.is_dir() else []
+
+
+def _text(name: str, value: Any) -> str:
+    return str(value) if name in _TEXT else json.dumps(value)
+
+
+def _value(name: str, text: str) -> Any:
+    if name in _TEXT:
+        return text
+    return json.loads(text) if text else None

@@ -1,0 +1,39 @@
+"""One cell after the other on one data set: what they share is kept between them."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from unifilter.experiments.engine.cells import Cell, jsonable
+from unifilter.experiments.engine.sources import Sources
+from unifilter.experiments.measures import MEASURES
+from unifilter.methods import Workspace
+
+
+class Worker:
+    """Measures cells. It keeps the workspace of the last data set, so that its factorisations are shared.
+
+    Args:
+        sources: Where data comes from.
+    """
+
+    def __init__(self, sources: Sources) -> None:
+        self.sources = sources
+        self._dataset: str | None = None
+        self._workspace: Workspace | None = None
+
+    def outcome(self, cell: Cell) -> dict[str, Any]:
+        """What was measured, and how long it took."""
+        started = time.monotonic()
+        outcome = MEASURES[cell.measure].function(self._workspace_of(cell.dataset), cell)
+        outcome["cell_seconds"] = round(time.monotonic() - started, 3)
+        measured: dict[str, Any] = jsonable({name: value for name, value in outcome.items() if value is not None})
+        return measured
+
+    def _workspace_of(self, dataset: str) -> Workspace:
+        if self._workspace is None or self._dataset != dataset:
+            self._workspace = None  # before the next is loaded: the two need not fit into memory together
+            self._workspace = Workspace(self.sources.load(dataset))
+            self._dataset = dataset
+        return self._workspace

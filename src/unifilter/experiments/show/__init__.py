@@ -1,0 +1,1 @@
+"""Results beside what the paper reports: tables, pictures, reports."""

@@ -1,0 +1,106 @@
+"""Pictures that several experiments share: reported figures are hollow or dashed, measured ones solid."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from unifilter._internal.figures import new_figure
+from unifilter.experiments.show.presentation import Table
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# Paul Tol's bright palette, which the colour-blind can tell apart.
+COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#bbbbbb")
+MEASURED, REPORTED = "#4477aa", "#ee6677"
+_PANELS_PER_ROW = 3
+
+
+def panels(count: int, width: float = 3.6, height: float = 3.0, per_row: int = _PANELS_PER_ROW) -> tuple[Figure, Any]:
+    """A figure with so many panels, and the panels."""
+    columns = min(count, per_row)
+    rows = math.ceil(count / columns)
+    figure = new_figure(figsize=(max(width * columns, 5.2), height * rows + 0.5))
+    grid = figure.subplots(rows, columns, squeeze=False).ravel()
+    for unused in grid[count:]:
+        unused.set_axis_off()
+    return figure, grid[:count]
+
+
+def shared_legend(figure: Figure, axes: Sequence[Axes], columns: int = 4) -> None:
+    """One legend for all panels, below them."""
+    named = {name: handle for one in axes for handle, name in zip(*one.get_legend_handles_labels(), strict=True)}
+    if named:
+        ncols = min(columns, len(named))
+        figure.legend(list(named.values()), list(named), loc="outside lower center", ncols=ncols, frameon=False)
+
+
+def draw_comparison(table: Table, unit: str) -> Figure:
+    """A panel for each column of a table: what is reported and what was measured, with one standard deviation."""
+    columns = [name for name in table.columns if any(table.entry(row, name).verdict != "missing" for row in table.rows)]
+    figure, grid = panels(max(len(columns), 1), height=0.6 + 0.24 * len(table.rows))
+    for number, (axes, column) in enumerate(zip(grid, columns, strict=False)):
+        entries = [table.entry(row, column) for row in table.rows]
+        theirs = [(place, entry.reported) for place, entry in enumerate(entries) if entry.reported is not None]
+        ours = [(place, entry) for place, entry in enumerate(entries) if entry.values]
+        if theirs:
+            axes.errorbar(
+                [pair[0] for _, pair in theirs], [place - 0.16 for place, _ in theirs],
+                xerr=[pair[1] or 0 for _, pair in theirs], fmt="o", color=REPORTED, mfc="white", ms=4, elinewidth=1,
+                label="reported, ± one deviation",
+            )  # fmt: skip
+        if ours:
+            axes.errorbar(
+                [entry.mean for _, entry in ours], [place + 0.16 for place, _ in ours],
+                xerr=[entry.deviation for _, entry in ours], fmt="o", color=MEASURED, ms=4, elinewidth=1,
+                label="measured, ± one deviation",
+            )  # fmt: skip
+        axes.set(title=column, xlabel=unit, ylim=(len(table.rows) - 0.5, -0.5))
+        # Panels beside each other have the same rows, so the first names them for all.
+        named = number % _PANELS_PER_ROW == 0
+        axes.set_yticks(range(len(table.rows)), table.rows if named else [""] * len(table.rows), fontsize=8)
+        axes.grid(color="0.92")
+    shared_legend(figure, grid)
+    return figure
+
+
+def draw_lines(
+    table: Table, x: Sequence[float], xlabel: str, ylabel: str, *, categorical: bool = False, per_row: int = 2
+) -> Figure:
+    """A panel for each row of a table: its columns along the x axis, ours solid, theirs dashed."""
+    rows = [row for row in table.rows if any(table.entry(row, column).verdict != "missing" for column in table.columns)]
+    figure, grid = panels(max(len(rows), 1), width=4.4, height=3.0, per_row=per_row)
+    places = np.arange(len(x)) if categorical else np.asarray(x)
+    for axes, row in zip(grid, rows, strict=False):
+        draw_row(axes, table, row, places)
+        axes.set(title=row, xlabel=xlabel, ylabel=ylabel)
+        if categorical:
+            axes.set_xticks(places, [f"{value:g}" for value in x])
+        axes.grid(color="0.92")
+    shared_legend(figure, grid)
+    return figure
+
+
+def draw_row(
+    axes: Axes, table: Table, row: str, x: np.ndarray, colours: tuple[str, str] = (MEASURED, REPORTED)
+) -> None:
+    """One row of a table as two curves."""
+    entries = [table.entry(row, column) for column in table.columns]
+    theirs = [(place, entry.reported) for place, entry in zip(x, entries, strict=True) if entry.reported is not None]
+    ours = [(place, entry) for place, entry in zip(x, entries, strict=True) if entry.values]
+    if theirs:
+        axes.errorbar(
+            [place for place, _ in theirs], [pair[0] for _, pair in theirs], [pair[1] or 0 for _, pair in theirs],
+            color=colours[1], ls="--", marker="o", mfc="white", ms=4, lw=1.2, elinewidth=0.8, capsize=2,
+            label="reported",
+        )  # fmt: skip
+    if ours:
+        axes.errorbar(
+            [place for place, _ in ours], [entry.mean for _, entry in ours], [entry.deviation for _, entry in ours],
+            color=colours[0], marker="o", ms=4, lw=1.2, elinewidth=0.8, capsize=2, label="measured",
+        )  # fmt: skip

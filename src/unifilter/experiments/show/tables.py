@@ -1,0 +1,112 @@
+"""What the tables of accuracies share: methods down the side, data sets along the top."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from unifilter.experiments.engine.cells import Cell
+from unifilter.experiments.engine.experiment import Experiment, Options, method_of, trained
+from unifilter.experiments.engine.row_files import Row
+from unifilter.experiments.engine.sources import Facts
+from unifilter.experiments.show.pictures import draw_comparison
+from unifilter.experiments.show.presentation import Presentation, Table, collect, comparison
+from unifilter.methods import METHODS
+
+
+@dataclass(frozen=True)
+class Contender:
+    """What one row of a table trains.
+
+    Attributes:
+        method: The name of the method.
+        changes: Settings that differ from the published ones.
+        settings: The published ones of each data set, the defaults, or those that were tuned, on the data sets that
+            have any.
+        defaults_on: Data sets whose published settings are not for these splits, so that the defaults are used.
+        rule: Of its splits, where they are others than those of the table.
+    """
+
+    method: str
+    changes: Mapping[str, Any] = field(default_factory=dict)
+    settings: Literal["published", "tuned", "default"] = "published"
+    defaults_on: tuple[str, ...] = ()
+    rule: str | None = None
+
+
+class AccuracyTable(Experiment):
+    """Every method that the paper reports and that is there, on every data set, with its published settings.
+
+    A subclass may train something else in its rows, or set other figures beside them.
+    """
+
+    rule: str
+    score = "accuracy"
+
+    def contenders(self) -> Mapping[str, Contender]:
+        """What is trained, by the label of its row."""
+        found = {label: method_of(label) for label in self.reported}
+        return {label: Contender(method) for label, method in found.items() if method is not None}
+
+    def figures(self) -> Mapping[str, Mapping[str, Any]]:
+        """What is reported, by the label of the row and the data set."""
+        return self.reported
+
+    def cells(self, dataset: str, facts: Facts, options: Options) -> list[Cell]:
+        cells = []
+        for label, one in self.contenders().items():
+            at = {"row": label, "column": dataset}
+            preset = self.settings_of(dataset)
+            tuned = METHODS[one.method].tuned.get(preset, {}) if one.settings == "tuned" else {}
+            if one.settings == "tuned" and not tuned:
+                continue
+            cells += trained(
+                one.method,
+                dataset,
+                facts,
+                options,
+                one.rule or self.rule,
+                at,
+                changes={**tuned, **one.changes},
+                preset=None if one.settings == "default" or dataset in one.defaults_on else preset,
+            )
+        return cells
+
+    def settings_of(self, dataset: str) -> str:
+        """Whose published settings a data set is trained with."""
+        return dataset
+
+    def present(self, rows: Sequence[Row]) -> Presentation:
+        table, contenders = self.table(rows), self.contenders()
+        notes = []
+        missing = [label for label in self.figures() if label not in contenders]
+        if missing:
+            notes.append(f"Reported figures alone, no method yet: {', '.join(missing)}.")
+        with_defaults = {label for label, one in contenders.items() if one.settings == "default"}
+        meant = [row for row in rows if row["at"]["row"] not in with_defaults]
+        without = sorted(
+            {row["method"] for row in meant if self.settings_of(row["dataset"]) not in METHODS[row["method"]].presets}
+        )
+        if without:
+            notes.append(
+                f"Without published settings on some of these graphs, so with defaults there: {', '.join(without)}."
+            )
+        notes += [
+            f"{label} has its defaults on {', '.join(one.defaults_on)}: its published settings, tuned on other splits, "
+            "score less on the validation nodes."
+            for label, one in contenders.items()
+            if one.defaults_on
+        ]
+        return Presentation([table], notes=notes, draw=lambda: draw_comparison(table, "test score, %"))
+
+    def table(self, rows: Sequence[Row]) -> Table:
+        theirs = {(label, dataset): pair for label, pairs in self.figures().items() for dataset, pair in pairs.items()}
+        return comparison(
+            f"test {self.score} in %",
+            collect(rows, ("row", "column")),
+            theirs,
+            list(dict.fromkeys([*self.figures(), *self.contenders()])),
+            self.datasets,
+            corner="method",
+        )

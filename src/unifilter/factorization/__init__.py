@@ -1,0 +1,20 @@
+"""Factor the graph once: Lanczos vectors and tridiagonals, and what follows from them without the graph."""
+
+from unifilter.factorization.basis_rows import BasisRows
+from unifilter.factorization.density import SpectralDensity, density_of, spectral_density
+from unifilter.factorization.eigendecomposition import Eigenpairs, eigenpairs
+from unifilter.factorization.factorization import Diagnostics, Factorization, factorize
+from unifilter.factorization.recurrence import apply_recurrence
+
+__all__ = [
+    "BasisRows",
+    "Diagnostics",
+    "Eigenpairs",
+    "Factorization",
+    "SpectralDensity",
+    "apply_recurrence",
+    "density_of",
+    "eigenpairs",
+    "factorize",
+    "spectral_density",
+]

@@ -1,0 +1,118 @@
+"""Rows of a basis: what a model reads, made from the Lanczos vectors when it is read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from unifilter._internal.checks import check_rate
+from unifilter.bases import Orthonormal, make_basis
+from unifilter.factorization.factorization import Factorization
+from unifilter.kernels.combine_rows import combine_rows
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class BasisRows:
+    """The basis vectors of some nodes, ``[num_rows, num_vectors, channels]``, without the memory they would take.
+
+    Models read rows through :meth:`combine`, which makes each basis element in a register from the Lanczos vectors.
+    Indexing picks rows, ``rows[train]``, and copies nothing.
+
+    Attributes:
+        vectors: Lanczos vectors ``[hops + 1, num_nodes, channels]``.
+        coefficients: The basis on them, ``[num_vectors, hops + 1, channels]``; ``None`` where they are the basis.
+        nodes: Which nodes the rows are of, int64.
+    """
+
+    vectors: Tensor
+    coefficients: Tensor | None
+    nodes: Tensor
+
+    @classmethod
+    def from_factorization(cls, fact: Factorization, basis: Any, **parameters: Any) -> BasisRows:
+        """All rows of a basis, given as in :meth:`Factorization.basis`."""
+        family = make_basis(basis, **parameters)
+        coefficients = None if isinstance(family, Orthonormal) else family.coefficients(fact.tridiagonal)
+        return cls(fact.vectors, coefficients, torch.arange(fact.num_nodes, device=fact.vectors.device))
+
+    @classmethod
+    def from_tensor(cls, rows: Tensor) -> BasisRows:
+        """Rows that are there already, ``[num_rows, num_vectors, channels]``, such as ``data.basis``."""
+        if rows.ndim != 3:
+            raise ValueError(f"basis rows have shape [rows, hops + 1, channels], not {list(rows.shape)}")
+        if not rows.is_floating_point():
+            raise ValueError(f"basis rows must be floating-point numbers, not {rows.dtype}: convert them with .float()")
+        return cls(rows.transpose(0, 1), None, torch.arange(len(rows), device=rows.device))
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(rows={len(self)}, vectors={self.num_vectors}, channels={self.channels})"
+
+    def __getitem__(self, index: Any) -> BasisRows:
+        index = index if isinstance(index, slice) else torch.as_tensor(index, device=self.nodes.device)
+        return replace(self, nodes=self.nodes[index].reshape(-1))
+
+    @property
+    def num_vectors(self) -> int:
+        return len(self.vectors) if self.coefficients is None else len(self.coefficients)
+
+    @property
+    def channels(self) -> int:
+        return self.vectors.shape[2]
+
+    def combine(
+        self,
+        weights: Tensor,
+        dropout: float = 0.0,
+        seed: int = 0,
+        *,
+        result_dropout: float = 0.0,
+        result_seed: int = 0,
+        linear: Tensor | None = None,
+    ) -> Tensor:
+        """``dropout(sum_k weights[k] * dropout(basis[k]))``, ``[num_rows, channels]``; differentiable in the weights.
+
+        Args:
+            weights: One per vector ``[num_vectors]``, or one per vector and channel ``[num_vectors, channels]``.
+            dropout: Share of basis elements that are dropped.
+            seed: The same seed drops the same elements.
+            result_dropout: Share of the sums that are dropped, for a layer that starts by dropping its input: here it
+                costs nothing.
+            result_seed: The same seed drops the same sums.
+            linear: Weight ``[out, channels]`` of a linear layer that the sums go through; then the result is
+                ``[num_rows, out]``, and training needs the memory of the sums once, not twice.
+        """
+        shape = (self.num_vectors, self.channels)
+        if tuple(weights.shape) not in (shape, shape[:1]):
+            raise ValueError(
+                f"weights must have shape [{shape[0]}] or [{shape[0]}, {shape[1]}], not {list(weights.shape)}: "
+                "pass one per basis vector, or one per basis vector and channel"
+            )
+        if linear is not None and (linear.ndim != 2 or linear.shape[1] != self.channels):
+            raise ValueError(
+                f"linear must have shape [out, {self.channels}], not {list(linear.shape)}: pass the weight of a layer "
+                f"that reads {self.channels} channels"
+            )
+        check_rate("dropout", dropout)
+        check_rate("result_dropout", result_dropout)
+        if weights.ndim == 1:
+            weights = weights[:, None].expand(-1, self.channels)
+        return combine_rows(
+            self.vectors, self.coefficients, weights, self.nodes, dropout, seed, result_dropout, result_seed, linear
+        )
+
+    def on_lanczos_vectors(self, weights: Tensor) -> Tensor:
+        """The same weighted sum on the Lanczos vectors: ``[hops + 1, channels]`` from ``[num_vectors, channels]``."""
+        return weights if self.coefficients is None else (self.coefficients * weights[:, None]).sum(dim=0)
+
+    def dense(self) -> Tensor:
+        """The rows written out, ``[num_rows, num_vectors, channels]``."""
+        rows = self.vectors[:, self.nodes]
+        if self.coefficients is None:
+            return rows.transpose(0, 1).contiguous()
+        return torch.einsum("kid,ind->nkd", self.coefficients.to(rows), rows).contiguous()

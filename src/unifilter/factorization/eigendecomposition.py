@@ -1,0 +1,207 @@
+"""Eigenpairs of a graph's Laplacian, all of them or the two ends, computed once and kept on disk.
+
+Only methods that work on the spectrum itself need them; everything polynomial does without.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import tempfile
+import time
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse as sp
+import torch
+from torch import Tensor
+
+from unifilter._internal.files import whole_file
+from unifilter.factorization.block_eigensolver import block_size, largest_pairs
+from unifilter.graph import Graph
+
+ENVIRONMENT_VARIABLE = "UNIFILTER_CACHE"
+
+# A full decomposition takes two minutes at 5,000 nodes on two cores, and grows with the cube: some ten minutes at this
+# size. An epoch on all eigenvectors grows with the square. Actor, the largest graph that Specformer's authors decompose
+# in full, has 7,600 nodes.
+FULL_LIMIT = 8_000
+# How many of the smallest and largest are computed beyond that: what Specformer's authors take of Penn94.
+ENDS = (3_000, 3_000)
+
+# Where the machine does not say how much memory it has.
+_MEMORY_UNKNOWN = 16 * 2**30
+
+_log = logging.getLogger("unifilter")
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Eigenpairs:
+    r"""Eigenvalues and eigenvectors of :math:`\mathbf{L} = \mathbf{I} - \mathbf{P}`.
+
+    Attributes:
+        values: Ascending, float32 ``[count]``.
+        vectors: Orthonormal columns, float32 ``[num_nodes, count]``.
+    """
+
+    values: Tensor
+    vectors: Tensor
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(num_nodes={self.vectors.shape[0]}, count={len(self.values)})"
+
+
+def eigenpairs(
+    graph: Graph,
+    ends: tuple[int, int] | None = None,
+    *,
+    cache_dir: str | Path | None = None,
+    memory_limit: int | None = None,
+) -> Eigenpairs:
+    """Eigenpairs of the Laplacian, from the cache where they are there, else computed in float64 and put there.
+
+    A graph whose eigenpairs do not fit into memory is refused before anything is computed.
+
+    Args:
+        graph: The graph.
+        ends: How many of the smallest and how many of the largest. By default all, and on graphs of more than 8,000
+            nodes 3,000 from each end.
+        cache_dir: Where they are kept; by default the folder ``eigen`` in the one that the environment variable
+            ``UNIFILTER_CACHE`` names, else in the user's cache folder.
+        memory_limit: Bytes that may be used; by default half of the machine's memory.
+
+    Example:
+        >>> import tempfile, torch
+        >>> from unifilter import Graph
+        >>> from unifilter.factorization.eigendecomposition import eigenpairs
+        >>> triangle = Graph.from_edges(torch.tensor([[0, 1, 2], [1, 2, 0]]))
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     eigenpairs(triangle, cache_dir=folder).values.round(decimals=4)
+        tensor([0.0000, 1.5000, 1.5000])
+    """
+    nodes = graph.num_nodes
+    if ends is not None and (len(ends) != 2 or min(ends) < 0 or sum(ends) < 1):
+        raise ValueError(f"ends must be two counts, at least one of them positive, not {ends!r}: pass (3000, 3000)")
+    if ends is None and nodes > FULL_LIMIT:
+        ends = ENDS
+    if ends is not None and sum(ends) >= nodes:
+        ends = None
+    limit = _half_of_memory() if memory_limit is None else memory_limit
+    needed = _bytes_needed(nodes, ends)
+    if needed > limit:
+        raise ValueError(
+            f"the eigenpairs of {nodes:,} nodes need {needed / 2**30:.1f} GiB of memory, and {limit / 2**30:.1f} GiB "
+            "may be used: ask for fewer (ends), or use a method that needs none"
+        )
+    path = _cache_folder(cache_dir) / f"{graph.checksum}-{'all' if ends is None else f'{ends[0]}-{ends[1]}'}.npz"
+    if path.exists():
+        _log.info("eigenpairs of %s nodes: read from %s", f"{nodes:,}", path)
+        return _load(path)
+    started = time.monotonic()
+    values, vectors = _all_pairs(graph) if ends is None else _pairs_at_ends(graph, ends)
+    _save(path, values, vectors)
+    _log.info(
+        "eigenpairs of %s nodes: %s computed in %.1f s, kept in %s (%.0f MB)",
+        f"{nodes:,}",
+        "all" if ends is None else f"the {ends[0]:,} smallest and the {ends[1]:,} largest",
+        time.monotonic() - started,
+        path,
+        path.stat().st_size / 1e6,
+    )
+    return Eigenpairs(torch.from_numpy(values), torch.from_numpy(vectors))
+
+
+def _all_pairs(graph: Graph) -> tuple[np.ndarray, np.ndarray]:
+    laplacian = -_propagation(graph).toarray()
+    laplacian[np.diag_indices_from(laplacian)] += 1
+    values, vectors = scipy.linalg.eigh(laplacian, overwrite_a=True, check_finite=False, driver="evd")
+    return _in_order(values, vectors)
+
+
+def _pairs_at_ends(graph: Graph, ends: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
+    propagation = _propagation(graph)
+    highest, smooth = largest_pairs(propagation, ends[0])
+    lowest, rough = largest_pairs(-propagation, ends[1], orthogonal_to=smooth)
+    return _in_order(torch.cat([1 - highest, 1 + lowest]).numpy(), torch.cat([smooth, rough], dim=1).numpy())
+
+
+def _in_order(values: np.ndarray, vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    order = np.argsort(values, kind="stable")
+    # Rounding can step over the bounds of the spectrum.
+    return values[order].clip(0, 2).astype(np.float32), np.ascontiguousarray(vectors[:, order], dtype=np.float32)
+
+
+def _propagation(graph: Graph) -> sp.csr_array:
+    adjacency = graph.to("cpu").adjacency(torch.float64)
+    root = 1 / graph.root_degree(torch.float64).cpu().numpy()
+    arrays = (adjacency.values().numpy(), adjacency.col_indices().numpy(), adjacency.crow_indices().numpy())
+    scaling = sp.diags_array(root)
+    return sp.csr_array(scaling @ sp.csr_array(arrays, shape=(graph.num_nodes, graph.num_nodes)) @ scaling)
+
+
+def _bytes_needed(nodes: int, ends: tuple[int, int] | None) -> int:
+    """The peak, in float64: LAPACK's matrix, its work space of twice that, and the ordered result; or both ends, their
+    copy, and six times the block that is filtered.
+    """
+    if ends is None:
+        return 8 * 4 * nodes**2
+    return 8 * nodes * (2 * sum(ends) + 6 * block_size(max(ends), nodes))
+
+
+def _half_of_memory() -> int:
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
+    except (AttributeError, ValueError, OSError):  # not on this platform
+        return _MEMORY_UNKNOWN // 2
+
+
+def _cache_folder(cache_dir: str | Path | None) -> Path:
+    """The folder, which exists and can be written to: better to know before an hour of work than after."""
+    if cache_dir is not None:
+        folder = Path(cache_dir)
+    elif os.environ.get(ENVIRONMENT_VARIABLE):
+        folder = Path(os.environ[ENVIRONMENT_VARIABLE]).expanduser() / "eigen"
+    else:
+        from platformdirs import user_cache_dir
+
+        folder = Path(user_cache_dir("unifilter")) / "eigen"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise ValueError(
+            f"eigenpairs cannot be kept in {folder} ({error.strerror}): set {ENVIRONMENT_VARIABLE} to a folder that "
+            "can be written to"
+        ) from error
+    return folder
+
+
+def _digest(name: str, values: np.ndarray, vectors: np.ndarray) -> str:
+    digest = hashlib.sha256(f"{name} {vectors.shape}\n".encode())
+    digest.update(values.astype("<f4").data)
+    digest.update(vectors.astype("<f4", copy=False).data)
+    return digest.hexdigest()
+
+
+def _save(path: Path, values: np.ndarray, vectors: np.ndarray) -> None:
+    with whole_file(path) as file:
+        np.savez(file, values=values, vectors=vectors, digest=np.array(_digest(path.name, values, vectors)))
+
+
+def _load(path: Path) -> Eigenpairs:
+    """What the file holds, whose digest covers the graph's checksum (its name) and every number."""
+    try:
+        # Opened here, since numpy leaves a file open that it cannot read.
+        with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
+            values, vectors, digest = file["values"], file["vectors"], str(file["digest"])
+        whole = digest == _digest(path.name, values, vectors)
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zipfile.LargeZipFile) as error:
+        raise ValueError(f"{path} is not a whole cache file ({error}): delete it to compute it again") from error
+    if not whole:
+        raise ValueError(f"{path} does not hold what was written to it: delete it to compute it again")
+    return Eigenpairs(torch.from_numpy(values), torch.from_numpy(vectors))

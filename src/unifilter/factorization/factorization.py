@@ -1,0 +1,199 @@
+"""Factor the graph once: everything after this stage is small matrices."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from unifilter._internal.checks import as_feature_matrix, check_count, check_hops
+from unifilter.bases import Basis, Heterophily, Tridiagonal, make_basis
+from unifilter.graph import Graph
+from unifilter.kernels.combine import combine
+from unifilter.kernels.lanczos_cpu import lanczos_cpu
+from unifilter.kernels.lanczos_torch import lanczos_torch
+
+
+def factorize(
+    graph: Graph,
+    x: Any,
+    hops: int = 10,
+    *,
+    reorthogonalize: bool | None = None,
+    columns_per_block: int | None = None,
+) -> Factorization:
+    r"""Lanczos factorisation of the graph as each feature column sees it.
+
+    For every column, :math:`\mathbf{P}\mathbf{V} = \mathbf{V}\mathbf{T}` with orthonormal :math:`\mathbf{V}` and
+    tridiagonal :math:`\mathbf{T}`.
+    This is the only step that touches the graph, with one sparse product per hop and one more for the last diagonal
+    entry. Every basis, every frequency and every spectral density follows from the result.
+
+    A signal that lives on a small component, or on few frequencies, spans fewer than ``hops + 1`` dimensions. Its later
+    vectors are zero and the reached dimension is recorded; a vector counts as reached while what is left of it after
+    orthogonalisation is more than four times the square root of the machine precision.
+
+    Args:
+        graph: The graph.
+        x: Features ``[num_nodes, channels]``: a tensor or numpy array, dense or sparse (torch or scipy), float32 or
+            float64; whole numbers are converted to torch's default dtype. Sparse features are never made dense.
+        hops: Number of hops K; the basis has K + 1 vectors.
+        reorthogonalize: ``None`` removes the loss of orthogonality that rounding causes in the channels, and at the
+            hops, where an estimate says it matters; ``True`` everywhere; ``False`` nowhere.
+        columns_per_block: How many columns are worked on together. It bounds the work space, two vectors of that many
+            columns per thread, and does not change the result.
+
+    Example:
+        >>> import torch
+        >>> from unifilter import Graph, factorize
+        >>> ring = Graph.from_edges(torch.tensor([[0, 1, 2, 3, 4], [1, 2, 3, 4, 0]]))
+        >>> fact = factorize(ring, torch.eye(5)[:, :2], hops=2)
+        >>> fact
+        Factorization(hops=2, num_nodes=5, channels=2, dtype=torch.float32, broken_down=0)
+        >>> fact.frequencies("homophily")[:, 0]
+        tensor([0.5000, 0.5000, 0.4167])
+    """
+    hops = check_hops(hops)
+    if columns_per_block is not None:
+        check_count("columns_per_block", columns_per_block, "leave it out for a width that suits the cache")
+    features = as_feature_matrix(x, graph.num_nodes)
+    graph = graph.to(features.device)
+    lanczos = lanczos_cpu if features.device.type == "cpu" else lanczos_torch
+    vectors, alpha, beta, norm, dimension = lanczos(graph, features, hops, reorthogonalize, columns_per_block)
+    return Factorization(vectors, Tridiagonal(alpha, beta, norm, dimension))
+
+
+@dataclass(frozen=True, repr=False)
+class Factorization:
+    """Orthonormal vectors and the tridiagonal that connects them; see :func:`factorize`.
+
+    Attributes:
+        vectors: Lanczos vectors, ``[hops + 1, num_nodes, channels]``.
+        tridiagonal: The small matrices, one per channel.
+    """
+
+    vectors: Tensor
+    tridiagonal: Tridiagonal
+
+    def __repr__(self) -> str:
+        return (
+            f"{type(self).__name__}(hops={self.hops}, num_nodes={self.num_nodes}, channels={self.channels}, "
+            f"dtype={self.vectors.dtype}, broken_down={int((self.dimension <= self.hops).sum())})"
+        )
+
+    @property
+    def alpha(self) -> Tensor:
+        """Diagonal of the tridiagonal, ``[hops + 1, channels]``."""
+        return self.tridiagonal.alpha
+
+    @property
+    def beta(self) -> Tensor:
+        """Off-diagonal of the tridiagonal, ``[hops, channels]``."""
+        return self.tridiagonal.beta
+
+    @property
+    def norm(self) -> Tensor:
+        """Length of each feature column, ``[channels]``."""
+        return self.tridiagonal.norm
+
+    @property
+    def dimension(self) -> Tensor:
+        """Number of independent vectors each channel reached, ``[channels]``."""
+        return self.tridiagonal.dimension
+
+    @property
+    def hops(self) -> int:
+        return self.tridiagonal.hops
+
+    @property
+    def num_nodes(self) -> int:
+        return self.vectors.shape[1]
+
+    @property
+    def channels(self) -> int:
+        return self.tridiagonal.channels
+
+    def coefficients(self, basis: str | Basis | type[Basis], **parameters: Any) -> Tensor:
+        """The matrix of a basis on the Lanczos vectors, ``[m, hops + 1, channels]``; no n-sized work.
+
+        The number of basis vectors m is ``hops + 1``, except where the basis says otherwise (``"even"`` has fewer).
+        """
+        return make_basis(basis, **parameters).coefficients(self.tridiagonal)
+
+    def basis(self, basis: str | Basis | type[Basis], **parameters: Any) -> Tensor:
+        """The vectors of a basis, ``[m, num_nodes, channels]``; m is ``hops + 1`` for most, see :meth:`coefficients`.
+
+        Args:
+            basis: A name, such as ``"uni"``, ``"homophily"`` or ``"chebyshev"`` (``unifilter.bases.BASES`` has them
+                all), or a :class:`unifilter.bases.Basis` of your own, as a class or built.
+            parameters: What the basis takes, such as ``tau`` and ``homophily``.
+        """
+        return combine(self.vectors, self.coefficients(basis, **parameters))
+
+    def frequencies(self, basis: str | Basis | type[Basis], **parameters: Any) -> Tensor:
+        """Definition 2.2 for every vector of a basis, ``[m, channels]`` in [0, 1], from the tridiagonal alone.
+
+        A zero vector has frequency 0.
+        """
+        return self.tridiagonal.frequencies(self.coefficients(basis, **parameters))
+
+    def evaluate(self, basis: str | Basis | type[Basis], lam: Tensor, **parameters: Any) -> Tensor:
+        """The basis as functions of the Laplacian eigenvalue; see :meth:`unifilter.bases.Basis.evaluate`."""
+        return make_basis(basis, **parameters).evaluate(lam, self.tridiagonal)
+
+    def diagnostics(self, homophily: float = 0.5) -> Diagnostics:
+        """How accurate the factorisation is, channel by channel.
+
+        Args:
+            homophily: Where the angles of the heterophily basis are compared with Theorem 4.3.
+        """
+        rows = Heterophily(homophily).coefficients(self.tridiagonal)
+        orthogonality, angle = [], []
+        # Gram matrices of a few columns at a time: the copy stays a small part of the vectors.
+        for start in range(0, self.channels, 64):
+            columns = slice(start, start + 64)
+            vectors = self.vectors[:, :, columns].permute(2, 0, 1)
+            reached = self.tridiagonal.reached[:, columns].T
+            gram = (vectors @ vectors.transpose(1, 2)).double()
+            loss = gram - torch.diag_embed(reached.double())
+            # A row on vectors that were not reached has no angle to be wrong.
+            mixing = rows[:, :, columns].permute(2, 0, 1).double() * reached[:, :, None]
+            orthogonality.append(loss.abs().amax(dim=(1, 2)))
+            angle.append((mixing @ loss @ mixing.transpose(1, 2)).abs().amax(dim=(1, 2)))
+        return Diagnostics(torch.cat(orthogonality), torch.cat(angle), self.dimension, self.hops)
+
+
+@dataclass(frozen=True, repr=False)
+class Diagnostics:
+    """Accuracy of a factorisation.
+
+    Attributes:
+        orthogonality_loss: Largest entry of ``|V^T V - I|`` over the reached vectors, ``[channels]``.
+        angle_error: Largest deviation of an inner product of the heterophily basis from Theorem 4.3, ``[channels]``.
+        dimension: Reached dimension, ``[channels]``.
+        hops: Number of hops.
+    """
+
+    orthogonality_loss: Tensor
+    angle_error: Tensor
+    dimension: Tensor
+    hops: int
+
+    @property
+    def broken_down(self) -> Tensor:
+        """Non-zero channels that span fewer than ``hops + 1`` dimensions, as indices."""
+        return ((self.dimension > 0) & (self.dimension <= self.hops)).nonzero().flatten()
+
+    @property
+    def zero_columns(self) -> Tensor:
+        """Channels without any signal, as indices."""
+        return (self.dimension == 0).nonzero().flatten()
+
+    def __repr__(self) -> str:
+        return (
+            f"{type(self).__name__}(orthogonality_loss={self.orthogonality_loss.max():.1e}, "
+            f"angle_error={self.angle_error.max():.1e}, broken_down={len(self.broken_down)}, "
+            f"zero_columns={len(self.zero_columns)}, channels={len(self.dimension)})"
+        )

@@ -1,0 +1,60 @@
+"""The same polynomials on another graph: for nodes that came after the factorisation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from unifilter._internal.checks import as_feature_matrix
+from unifilter._internal.columns import dense_columns
+from unifilter.bases import Tridiagonal
+from unifilter.graph import Graph
+
+# Columns worked on together: bounds the work space to four vectors of that many columns.
+_COLUMNS = 256
+
+
+def apply_recurrence(graph: Graph, x: Any, tridiagonal: Tridiagonal, weights: Tensor) -> Tensor:
+    r"""``sum_i weights[i] * v_i`` with the polynomials of a stored tridiagonal, ``[num_nodes, channels]``.
+
+    The Lanczos vectors of the graph that was factored are polynomials of its propagation matrix,
+    :math:`v_i = \pi_i(\mathbf{P})\, x / \|x\|`. Their recurrence coefficients are numbers, so the same polynomials can
+    be applied to any graph and features; on the graph that was factored they give the same vectors.
+
+    Args:
+        graph: The graph, for instance one that has grown.
+        x: Its features, as in :func:`unifilter.factorize`, with as many channels as the tridiagonal.
+        tridiagonal: The stored coefficients, ``fact.tridiagonal``.
+        weights: One per vector and channel, ``[hops + 1, channels]``.
+    """
+    features = as_feature_matrix(x, graph.num_nodes)
+    if features.shape[1] != tridiagonal.channels:
+        raise ValueError(
+            f"x has {features.shape[1]} feature columns, but {tridiagonal.channels} were factored: "
+            "pass the same columns in the same order"
+        )
+    shape = (tridiagonal.hops + 1, tridiagonal.channels)
+    if tuple(weights.shape) != shape:
+        raise ValueError(
+            f"weights must have shape {list(shape)}, not {list(weights.shape)}: pass one per vector and channel"
+        )
+    propagate = graph.to(features.device).propagation(features.dtype)
+    result = torch.empty(features.shape, dtype=features.dtype, device=features.device)
+    for start in range(0, tridiagonal.channels, _COLUMNS):
+        columns = slice(start, min(start + _COLUMNS, tridiagonal.channels))
+        alpha, beta = tridiagonal.alpha[:, columns].to(result), tridiagonal.beta[:, columns].to(result)
+        norm, weight = tridiagonal.norm[columns].to(result), weights[:, columns].to(result)
+        previous = torch.zeros_like(result[:, columns])
+        # A signal that was all zero has no polynomials, and a vector beyond the reached dimension is zero.
+        current = torch.where(norm > 0, dense_columns(features, columns.start, columns.stop) / norm, 0.0)
+        total = weight[0] * current
+        for k in range(tridiagonal.hops):
+            following = propagate(current) - alpha[k] * current
+            if k > 0:
+                following -= beta[k - 1] * previous
+            previous, current = current, torch.where(beta[k] > 0, following / beta[k], 0.0)
+            total += weight[k + 1] * current
+        result[:, columns] = total
+    return result

@@ -1,0 +1,26 @@
+"""The graph and what can be measured on it: propagation, homophily, frequencies of signals."""
+
+from unifilter.graph.graph import Duplicates, Graph, SelfLoops
+from unifilter.graph.homophily import (
+    HomophilyEstimate,
+    adjusted_homophily,
+    class_homophily,
+    edge_homophily,
+    estimate_homophily,
+    node_homophily,
+)
+from unifilter.graph.signals import dirichlet_energy, signal_frequency
+
+__all__ = [
+    "Duplicates",
+    "Graph",
+    "HomophilyEstimate",
+    "SelfLoops",
+    "adjusted_homophily",
+    "class_homophily",
+    "dirichlet_energy",
+    "edge_homophily",
+    "estimate_homophily",
+    "node_homophily",
+    "signal_frequency",
+]

@@ -1,0 +1,315 @@
+"""The graph and its propagation matrix: the first stage, and the only one that sees edges."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+from torch import Tensor
+
+from unifilter._internal.checks import (
+    as_feature_matrix,
+    check_choice,
+    check_edge_weight,
+    check_edges,
+    without_torch_notices,
+)
+
+if TYPE_CHECKING:
+    import networkx as nx
+    from torch_geometric.data import Data
+
+SelfLoops = Literal["remove", "add"]
+Duplicates = Literal["sum", "max"]
+
+
+class Graph:
+    r"""An undirected graph with the propagation matrix
+    :math:`\mathbf{P} = \mathbf{D}^{-1/2} \mathbf{A} \mathbf{D}^{-1/2}`.
+
+    Build one with :meth:`from_edges`, :meth:`from_scipy`, :meth:`from_networkx` or :meth:`from_data`.
+    Whatever goes in, the adjacency :math:`\mathbf{A}` that comes out is symmetric and non-negative:
+
+    * direction is dropped; where the two directions of an edge carry different weights, the larger one counts;
+    * the same edge listed twice in one direction is one edge; where weights are given they merge by ``duplicates``,
+      without weights the edge has weight 1;
+    * an edge of weight zero is no edge;
+    * self-loops are removed, or (``self_loops="add"``) replaced by one loop of weight 1 on every node;
+    * an isolated node has a zero row in :math:`\mathbf{P}`.
+
+    A graph does not change once it is built, so whatever is cached on it stays true.
+
+    Example:
+        >>> import torch
+        >>> from unifilter import Graph
+        >>> Graph.from_edges(torch.tensor([[0, 1, 1], [1, 0, 2]]), num_nodes=4)
+        Graph(num_nodes=4, num_edges=2, weighted=False, self_loops='remove', duplicates='sum', isolated=1)
+    """
+
+    def __init__(
+        self,
+        row_start: Tensor,
+        neighbours: Tensor,
+        weights: Tensor | None,
+        *,
+        self_loops: SelfLoops,
+        duplicates: Duplicates,
+    ) -> None:
+        # Compressed rows of the symmetric adjacency; `weights` is None where every weight is 1, which saves the
+        # kernels a load and a multiplication per edge.
+        self.row_start = row_start
+        self.neighbours = neighbours
+        self.weights = weights
+        self.self_loops = self_loops
+        self.duplicates = duplicates
+
+    @classmethod
+    def from_edges(
+        cls,
+        edge_index: Tensor | np.ndarray,
+        num_nodes: int | None = None,
+        edge_weight: Tensor | np.ndarray | None = None,
+        *,
+        self_loops: SelfLoops = "remove",
+        duplicates: Duplicates = "sum",
+    ) -> Graph:
+        """A graph from an edge list in PyG's form.
+
+        Args:
+            edge_index: Integers of shape ``[2, num_listed_edges]``; each edge once, in both directions, or both.
+            num_nodes: Number of nodes; by default one more than the largest index.
+            edge_weight: One non-negative number per listed edge; by default every edge has weight 1.
+            self_loops: ``"remove"`` them, or ``"add"`` one of weight 1 to every node.
+            duplicates: How the weights of an edge listed twice in one direction merge, ``"sum"`` or ``"max"``.
+        """
+        source, target, nodes = check_edges(edge_index, num_nodes)
+        weight = check_edge_weight(edge_weight, source, target)
+        check_choice("self_loops", self_loops, ("remove", "add"))
+        check_choice("duplicates", duplicates, ("sum", "max"))
+        adjacency = _merged_adjacency(source, target, weight, nodes, duplicates)
+        adjacency = adjacency.maximum(adjacency.T).tocsr()
+        if self_loops == "add":
+            adjacency = (adjacency + sp.identity(nodes, dtype=adjacency.dtype, format="csr")).tocsr()
+        adjacency.sort_indices()
+        weighted = weight is not None and bool((adjacency.data != 1).any())
+        device = edge_index.device if isinstance(edge_index, Tensor) else torch.device("cpu")
+        return cls(
+            torch.from_numpy(adjacency.indptr.astype(np.int64)).to(device),
+            # Node indices in 32 bits halve what the kernels read; no graph that fits in memory has 2^31 nodes.
+            torch.from_numpy(adjacency.indices.astype(np.int32)).to(device),
+            torch.from_numpy(adjacency.data).to(device) if weighted else None,
+            self_loops=self_loops,
+            duplicates=duplicates,
+        )
+
+    @classmethod
+    def from_scipy(cls, adjacency: Any, *, self_loops: SelfLoops = "remove", duplicates: Duplicates = "sum") -> Graph:
+        """A graph from a square adjacency, scipy sparse or numpy; its non-zero values are the weights."""
+        entries = sp.coo_array(adjacency)
+        if len(entries.shape) != 2 or entries.shape[0] != entries.shape[1]:
+            raise ValueError(f"an adjacency must be square, this one is {entries.shape}: pass an n x n matrix")
+        return cls.from_edges(
+            np.stack([entries.row, entries.col]),
+            num_nodes=entries.shape[0],
+            edge_weight=entries.data,
+            self_loops=self_loops,
+            duplicates=duplicates,
+        )
+
+    @classmethod
+    def from_networkx(
+        cls,
+        graph: nx.Graph,
+        weight: str | None = "weight",
+        *,
+        self_loops: SelfLoops = "remove",
+        duplicates: Duplicates = "sum",
+    ) -> Graph:
+        """A graph from a networkx graph; nodes are numbered in the order networkx lists them.
+
+        Args:
+            graph: The networkx graph.
+            weight: The edge attribute that holds the weight (1 where an edge lacks it), as everywhere in networkx;
+                ``None`` ignores weights.
+            self_loops: ``"remove"`` them, or ``"add"`` one of weight 1 to every node.
+            duplicates: How parallel edges of a multigraph merge, ``"sum"`` or ``"max"``.
+        """
+        number = {node: index for index, node in enumerate(graph.nodes)}
+        ends = np.array([(number[u], number[v]) for u, v in graph.edges()], dtype=np.int64).reshape(-1, 2)
+        weights = (
+            None
+            if weight is None
+            else np.array([value for *_, value in graph.edges(data=weight, default=1)], dtype=np.float64)
+        )
+        return cls.from_edges(
+            ends.T, num_nodes=len(number), edge_weight=weights, self_loops=self_loops, duplicates=duplicates
+        )
+
+    @classmethod
+    def from_data(cls, data: Data, *, self_loops: SelfLoops = "remove", duplicates: Duplicates = "sum") -> Graph:
+        """A graph from a PyG ``Data``: its ``edge_index``, ``num_nodes`` and, where it has one, ``edge_weight``."""
+        if getattr(data, "edge_index", None) is None:
+            raise ValueError("this Data object has no edge_index: set data.edge_index (a [2, num_edges] tensor) first")
+        return cls.from_edges(
+            data.edge_index,
+            num_nodes=data.num_nodes,
+            edge_weight=getattr(data, "edge_weight", None),
+            self_loops=self_loops,
+            duplicates=duplicates,
+        )
+
+    def __repr__(self) -> str:
+        return (
+            f"{type(self).__name__}(num_nodes={self.num_nodes}, num_edges={self.num_edges}, "
+            f"weighted={self.weights is not None}, self_loops={self.self_loops!r}, "
+            f"duplicates={self.duplicates!r}, isolated={int(self.isolated.sum())})"
+        )
+
+    @property
+    def num_nodes(self) -> int:
+        return self.row_start.numel() - 1
+
+    @property
+    def num_edges(self) -> int:
+        """Undirected edges, each counted once; self-loops are not counted."""
+        loops = self.num_nodes if self.self_loops == "add" else 0
+        return (self.neighbours.numel() - loops) // 2
+
+    @property
+    def device(self) -> torch.device:
+        return self.row_start.device
+
+    def to(self, device: torch.device | str) -> Graph:
+        """The same graph on another device; itself where it is there already."""
+        if torch.device(device) == self.device:
+            return self
+        return Graph(
+            self.row_start.to(device),
+            self.neighbours.to(device),
+            None if self.weights is None else self.weights.to(device),
+            self_loops=self.self_loops,
+            duplicates=self.duplicates,
+        )
+
+    def with_self_loops(self, self_loops: SelfLoops) -> Graph:
+        """The same graph with a loop of weight 1 on every node, or with none; itself where it is so already."""
+        if self_loops == self.self_loops:
+            return self
+        edges, weights = self.edges()
+        return Graph.from_edges(
+            edges,
+            self.num_nodes,
+            None if self.weights is None else weights,
+            self_loops=self_loops,
+            duplicates=self.duplicates,
+        )
+
+    @cached_property
+    def checksum(self) -> str:
+        """SHA-256 of the nodes, edges and weights: the same on every machine and device."""
+        edges, weights = self.edges()
+        digest = hashlib.sha256(f"{self.num_nodes} {self.self_loops}\n".encode())
+        digest.update(edges.cpu().numpy().astype("<i8").tobytes())
+        if self.weights is not None:
+            digest.update(weights.cpu().numpy().astype("<f8").tobytes())
+        return digest.hexdigest()
+
+    @cached_property
+    def degree(self) -> Tensor:
+        """Sum of the weights at each node, float64 ``[num_nodes]``; an added self-loop counts."""
+        if self.weights is None:
+            return self.row_start.diff().double()
+        return torch.zeros(self.num_nodes, dtype=torch.float64, device=self.device).index_add_(
+            0, self._row_of_entry, self.weights.double()
+        )
+
+    @cached_property
+    def isolated(self) -> Tensor:
+        """Nodes without an edge to another node, bool ``[num_nodes]``."""
+        loops = 1 if self.self_loops == "add" else 0
+        return self.row_start.diff() == loops
+
+    @cached_property
+    def _row_of_entry(self) -> Tensor:
+        nodes = torch.arange(self.num_nodes, device=self.device)
+        return torch.repeat_interleave(nodes, self.row_start.diff())
+
+    def edges(self) -> tuple[Tensor, Tensor]:
+        """Each undirected edge once, ``edge_index`` ``[2, num_edges]`` with the smaller node first, and its weight."""
+        source, target = self._row_of_entry, self.neighbours.long()
+        once = source < target
+        weight = torch.ones(self.num_edges, device=self.device) if self.weights is None else self.weights[once]
+        return torch.stack([source[once], target[once]]), weight
+
+    def adjacency(self, dtype: torch.dtype = torch.float32) -> Tensor:
+        """The symmetric adjacency as a torch CSR tensor."""
+        values = (
+            torch.ones(self.neighbours.numel(), dtype=dtype, device=self.device)
+            if self.weights is None
+            else self.weights.to(dtype)
+        )
+        size = (self.num_nodes, self.num_nodes)
+        with without_torch_notices():
+            # torch multiplies CSR matrices whose two index tensors share one integer type.
+            return torch.sparse_csr_tensor(self.row_start, self.neighbours.long(), values, size, check_invariants=False)
+
+    def root_degree(self, dtype: torch.dtype) -> Tensor:
+        r""":math:`\sqrt{d_v}`, and 1 at nodes of degree zero, so that dividing by it is always allowed."""
+        return torch.where(self.degree > 0, self.degree, 1.0).sqrt().to(dtype)
+
+    def propagate(self, x: Any) -> Tensor:
+        r""":math:`\mathbf{P} x` for signals ``x`` of shape ``[num_nodes]`` or ``[num_nodes, channels]``.
+
+        Example:
+            >>> import torch
+            >>> from unifilter import Graph
+            >>> path = Graph.from_edges(torch.tensor([[0, 1], [1, 2]]))
+            >>> path.propagate(torch.tensor([1.0, 0.0, 0.0]))
+            tensor([0.0000, 0.7071, 0.0000])
+        """
+        signals = as_feature_matrix(x, self.num_nodes)
+        dense = signals.to_dense() if signals.layout != torch.strided else signals
+        propagated = self.to(dense.device).propagation(dense.dtype)(dense)
+        return propagated[:, 0] if np.ndim(x) == 1 else propagated
+
+    def propagation(self, dtype: torch.dtype) -> Propagation:
+        r"""The map :math:`x \mapsto \mathbf{P} x` in one dtype, ready to be applied many times."""
+        return Propagation(self.adjacency(dtype), self.root_degree(dtype)[:, None])
+
+
+class Propagation:
+    r"""Multiplication of dense ``[num_nodes, channels]`` signals by :math:`\mathbf{P}`, in plain torch."""
+
+    def __init__(self, adjacency: Tensor, root_degree: Tensor) -> None:
+        self.adjacency = adjacency
+        self.root_degree = root_degree
+
+    def __call__(self, x: Tensor) -> Tensor:
+        return (self.adjacency @ (x / self.root_degree)) / self.root_degree
+
+
+def _merged_adjacency(
+    source: np.ndarray, target: np.ndarray, weight: np.ndarray | None, num_nodes: int, duplicates: Duplicates
+) -> sp.csr_array:
+    """The directed adjacency without loops, one entry per listed pair."""
+    keep = source != target
+    values = np.ones(len(source), dtype=np.float32) if weight is None else weight
+    keep &= values > 0
+    source, target, values = source[keep], target[keep], values[keep]
+    adjacency = sp.csr_array((values, (source, target)), shape=(num_nodes, num_nodes))
+    if weight is None:
+        adjacency.sum_duplicates()
+        adjacency.data[:] = 1
+    elif duplicates == "max" and adjacency.nnz:
+        # scipy can only sum duplicates: sort so that the largest of each pair comes first, keep the first.
+        order = np.lexsort((-values, target, source))
+        pair = source[order] * np.int64(num_nodes) + target[order]
+        first = order[np.r_[True, pair[1:] != pair[:-1]]]
+        adjacency = sp.csr_array((values[first], (source[first], target[first])), shape=(num_nodes, num_nodes))
+    else:
+        adjacency.sum_duplicates()
+    return adjacency

@@ -1,0 +1,64 @@
+"""A result carries what made it: one flat record for one method on one split."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+import torch
+
+from unifilter._internal.version import __version__
+from unifilter.bases import Basis
+from unifilter.datasets import NodeDataset, Split
+from unifilter.methods import Fitted
+
+
+def record_of(fitted: Fitted, dataset: NodeDataset, split: Split) -> dict[str, Any]:
+    """Scores on the split, and what they depend on: versions, data, split, seeds, settings, time and memory."""
+    method, history, facts = fitted.method, fitted.history, fitted.learner.facts
+    labels = dataset.labels
+    if fitted.learner.refit:
+        # The weights have seen the validation nodes since they were scored.
+        val_scores: dict[str, float] = {method.metric: history.best_score}
+    else:
+        val_scores = fitted.scores(torch.as_tensor(split.val), labels)
+    return {
+        "dataset": dataset.name,
+        "checksum": dataset.checksum,
+        "method": method.name,
+        "method_version": method.version,
+        "unifilter": __version__,
+        "torch": torch.__version__,
+        "split": split.name,
+        "index": split.index,
+        "split_seed": split.seed,
+        "settings": {name: _plain(value) for name, value in method.settings().items()},
+        **{f"test_{name}": value for name, value in fitted.scores(torch.as_tensor(split.test), labels).items()},
+        **{f"val_{name}": value for name, value in val_scores.items()},
+        **{name: value for name, value in facts.items() if value is not None},
+        "epochs": history.epochs,
+        "best_epoch": history.best_epoch,
+        "ended": history.ended,
+        "seconds": round(history.seconds, 3),
+        "peak_memory_mib": peak_memory_mib(),
+    }
+
+
+def peak_memory_mib() -> float | None:
+    """The largest amount of memory this process has held until now; ``None`` where the system does not say."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return None
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    # Linux counts in KiB, macOS in bytes.
+    return round(peak / (2**20 if sys.platform == "darwin" else 2**10), 1)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, type) and issubclass(value, Basis):
+        return value.__name__
+    return repr(value) if isinstance(value, Basis) else value

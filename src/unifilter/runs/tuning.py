@@ -1,0 +1,247 @@
+"""Hyper-parameters chosen on the validation nodes: Optuna proposes, one workspace serves every trial."""
+
+from __future__ import annotations
+
+import sqlite3
+import statistics
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from unifilter._internal.checks import check_count
+from unifilter.datasets import NodeDataset, Split
+from unifilter.methods import Method, Problem, Workspace, fit
+from unifilter.training import DivergedWarning, History
+
+try:
+    import optuna
+    from optuna.trial import TrialState
+except ImportError:
+    raise ImportError("tuning needs optuna: pip install 'unifilter[tune]'") from None
+
+# A report is a write to the study's file, which takes longer than an epoch on a small graph.
+_EPOCHS_PER_REPORT = 20
+# Until then a low learning rate looks like a bad one.
+_EPOCHS_BEFORE_PRUNING = 60
+_STUDY = "unifilter"
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One set of hyper-parameters and what it reached.
+
+    Attributes:
+        settings: The values that were tried.
+        val_score: Mean validation score over the splits; ``None`` where the trial was given up early.
+    """
+
+    settings: dict[str, Any]
+    val_score: float | None
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """All trials of a study, the earliest first.
+
+    Attributes:
+        trials: What was tried.
+        fixed: The settings that were the same in every trial.
+    """
+
+    trials: tuple[Trial, ...]
+    fixed: dict[str, Any]
+
+    @property
+    def best(self) -> Trial:
+        """The trial with the highest validation score; of equal ones the first."""
+        return max((t for t in self.trials if t.val_score is not None), key=lambda t: t.val_score or 0.0)
+
+    @property
+    def pruned(self) -> int:
+        """How many trials were given up early."""
+        return sum(trial.val_score is None for trial in self.trials)
+
+
+def tune(
+    method: type[Method],
+    dataset: NodeDataset,
+    splits: Sequence[Split],
+    trials: int,
+    *,
+    fixed: Mapping[str, Any] | None = None,
+    study: Path | None = None,
+    seed: int = 0,
+    on_trial: Callable[[int, Trial], None] | None = None,
+) -> Tuning:
+    """Search a method's hyper-parameters; test nodes are never looked at.
+
+    Args:
+        method: The method, which says what there is to choose from.
+        dataset: The data set, with raw features.
+        splits: Whose training nodes to learn from; the mean score on their validation nodes decides.
+        trials: How many trials there shall be in all, those that the study already holds included.
+        fixed: Settings that are not searched.
+        study: A file that keeps the trials: interrupted, the search goes on from there as if nothing had happened.
+        seed: Of the proposals.
+        on_trial: Called with the number of trials made and the last of them.
+    """
+    check_count("trials", trials, "pass how many sets of hyper-parameters to try")
+    fixed = dict(fixed or {})
+    space = {name: values for name, values in _space(method).items() if name not in fixed}
+    if not space:
+        raise ValueError(f"every setting that could be searched is fixed ({', '.join(fixed)}): leave one of them out")
+    subject = {
+        "data": dataset.checksum,
+        "method": f"{method.name} {method.version}",
+        "fixed settings": repr(sorted(fixed.items())),
+        "search space": repr(sorted(space.items())),
+        "splits": repr([(split.name, split.index) for split in splits]),
+    }
+    workspace = Workspace(dataset)
+    problems = [Problem(workspace, split.train, split.val) for split in splits]
+    with _quiet(), _opened(study) as opened:
+        _check_subject(opened, subject, study)
+        for done in range(len(_finished(opened)), trials):
+            # Seeded trial by trial, so that a search that was interrupted proposes what it would have proposed.
+            number = int(np.random.SeedSequence([seed, done]).generate_state(1)[0])
+            opened.sampler = optuna.samplers.TPESampler(seed=number, constant_liar=False)
+            trial = opened.ask()
+            settings = {name: trial.suggest_categorical(name, values) for name, values in space.items()}
+            score = _run(opened, trial, method.with_settings({**fixed, **settings}), problems)
+            if on_trial is not None:
+                on_trial(done + 1, Trial(settings, score))
+        finished = tuple(Trial(dict(t.params), _score_of(t)) for t in _finished(opened))
+    return Tuning(finished, fixed)
+
+
+def _run(study: optuna.Study, trial: optuna.Trial, method: Method, problems: Sequence[Problem]) -> float | None:
+    """The mean validation score; ``None`` where the trial was given up early."""
+    scores: list[float] = []
+    try:
+        for number, problem in enumerate(problems):
+            report = _Reports(trial, scores, number * method.epochs)
+            with warnings.catch_warnings():
+                # Some learning rates of a search space are too high: that is what a search is for.
+                warnings.simplefilter("ignore", DivergedWarning)
+                history = fit(method, problem, on_epoch=report).history
+            # Weights that diverged in the first epoch have no score, and are the worst there are.
+            scores.append(history.best_score if history.best_epoch >= 0 else 0.0)
+    except optuna.TrialPruned:
+        study.tell(trial, state=TrialState.PRUNED)
+        return None
+    except BaseException:
+        study.tell(trial, state=TrialState.FAIL)
+        raise
+    study.tell(trial, statistics.fmean(scores))
+    return statistics.fmean(scores)
+
+
+class _Reports:
+    """Tells the study now and then how a trial does, and gives the trial up when others did better by then.
+
+    Args:
+        trial: The trial.
+        scores: What it reached on the splits before this one.
+        first_step: How many epochs these splits have at most.
+    """
+
+    def __init__(self, trial: optuna.Trial, scores: Sequence[float], first_step: int) -> None:
+        self.trial, self.scores, self.first_step = trial, tuple(scores), first_step
+        self.best = 0.0
+
+    def __call__(self, history: History) -> None:
+        score = history.val_score[-1]
+        if score > self.best:  # which a score that is not a number never is
+            self.best = score
+        if history.epochs % _EPOCHS_PER_REPORT == 0:
+            self.trial.report(statistics.fmean([*self.scores, self.best]), self.first_step + history.epochs - 1)
+            if self.trial.should_prune():
+                raise optuna.TrialPruned
+
+
+def _space(method: type[Method]) -> dict[str, Sequence[Any]]:
+    if not method.search_space:
+        raise ValueError(
+            f"{method.name} does not say what its settings can be: tune another method, or give it a search_space"
+        )
+    return dict(method.search_space)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Without a line of log for every trial."""
+    level = optuna.logging.get_verbosity()
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    try:
+        yield
+    finally:
+        optuna.logging.set_verbosity(level)
+
+
+@contextmanager
+def _opened(file: Path | None) -> Iterator[optuna.Study]:
+    """The study in a file, or a new one; without a file it lives in memory."""
+    storage = None
+    if file is not None:
+        _check_study_file(file)
+        storage = optuna.storages.RDBStorage(f"sqlite:///{file}")
+    try:
+        yield optuna.create_study(
+            storage=storage,
+            pruner=optuna.pruners.MedianPruner(n_warmup_steps=_EPOCHS_BEFORE_PRUNING),
+            study_name=_STUDY,
+            direction="maximize",
+            load_if_exists=True,
+        )
+    finally:
+        if storage is not None:
+            storage.remove_session()
+            storage.engine.dispose()
+
+
+def _check_study_file(file: Path) -> None:
+    """Refuses what is no study before anything is written to it."""
+    if not file.parent.is_dir():
+        raise FileNotFoundError(f"there is no folder {file.parent} to keep the study {file.name} in: create it first")
+    if not file.exists():
+        return
+    try:
+        # Read-only, as opening an empty or foreign file for writing would make a database of it.
+        with closing(sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro", uri=True)) as connection:
+            sound = connection.execute("PRAGMA quick_check").fetchone() == ("ok",)
+            tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    except sqlite3.DatabaseError as error:
+        raise _bad_study(file, str(error)) from None
+    if not sound or not {"studies", "trials"} <= tables:
+        raise _bad_study(file, "it has no trials" if sound else "it is damaged")
+
+
+def _bad_study(file: Path, reason: str) -> ValueError:
+    return ValueError(f"{file} is not a study that can be gone on with ({reason}): restore it, or pass another --study")
+
+
+def _check_subject(study: optuna.Study, subject: dict[str, str], file: Path | None) -> None:
+    """Trials on other data or in another space cannot be compared."""
+    for name, value in subject.items():
+        before = study.user_attrs.get(name)
+        if before is None:
+            study.set_user_attr(name, value)
+        elif before != value:
+            raise ValueError(
+                f"the study in {file} has other {name} ({before}, not {value}): go on with what it was started with, "
+                "or pass another --study"
+            )
+
+
+def _finished(study: optuna.Study) -> list[optuna.trial.FrozenTrial]:
+    """Trials that came to an end; interrupted ones do not count."""
+    return study.get_trials(deepcopy=False, states=(TrialState.COMPLETE, TrialState.PRUNED))
+
+
+def _score_of(trial: optuna.trial.FrozenTrial) -> float | None:
+    return trial.value if trial.state == TrialState.COMPLETE else None

@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from real_graphs import needs_data
+from strategies import graphs
+
+from unifilter.data import Split, describe, stratified_split
+from unifilter.datasets import NodeDataset, load_dataset
+from unifilter.graph import Graph, adjusted_homophily, class_homophily, edge_homophily, node_homophily
+
+
+def make(graph: Graph, labels: Any) -> NodeDataset:
+    return NodeDataset("made", graph, torch.eye(graph.num_nodes), torch.as_tensor(labels))
+
+
+# Nodes 0 and 1 are joined to the leaves 2 to 6 (all of them to 0, 5 and 6 to 1 as well); 7 and 8 are alone.
+TWO_STARS = Graph.from_edges(np.array([[0, 0, 0, 0, 0, 1, 1], [2, 3, 4, 5, 6, 5, 6]]), num_nodes=9)
+LABELS = np.array([0, 1, 0, 0, 1, 0, 1, 0, 0])
+
+
+def split(train: list[int], val: list[int], test: list[int]) -> Split:
+    return Split("mine", 2, np.array(train), np.array(val), np.array(test))
+
+
+def test_duplicates_and_leak_by_hand() -> None:
+    # 2, 3, 4 share their neighbour and 5, 6 their two; of these only 2 and 3 also share a label. 7 and 8 have no
+    # neighbours to share.
+    summary = describe(make(TWO_STARS, LABELS), split([0, 2, 7], [1], [3, 4, 5, 8]))
+    assert (summary.nodes, summary.edges, summary.features, summary.classes) == (9, 7, 9, 2)
+    assert (summary.isolated, summary.labelled) == (2, 9)
+    assert (summary.same_neighbours, summary.duplicates) == (5, 2)
+    assert (summary.split, summary.train, summary.val, summary.test) == ("mine [2]", 3, 1, 4)
+    assert summary.leak == 1 / 4  # node 3 copies node 2; 4 has another label, 8 no neighbours
+    without = describe(make(TWO_STARS, LABELS))
+    assert (without.split, without.train, without.val, without.test, without.leak) == (None,) * 5
+
+
+def test_unknown_labels_are_not_the_same_label() -> None:
+    labels = np.where(np.isin(np.arange(9), [2, 3]), -1, LABELS)
+    summary = describe(make(TWO_STARS, labels))
+    assert (summary.labelled, summary.same_neighbours, summary.duplicates) == (7, 5, 0)
+
+
+def test_measures_are_those_of_the_homophily_module() -> None:
+    dataset = make(TWO_STARS, LABELS)
+    summary = describe(dataset)
+    assert summary.edge_homophily == edge_homophily(dataset.graph, LABELS)
+    assert summary.node_homophily == node_homophily(dataset.graph, LABELS)
+    assert summary.class_homophily == class_homophily(dataset.graph, LABELS)
+    assert summary.adjusted_homophily == adjusted_homophily(dataset.graph, LABELS)
+
+
+def test_measures_without_a_value_are_none() -> None:
+    one_class = describe(make(TWO_STARS, np.zeros(9, dtype=np.int64)))
+    assert (one_class.edge_homophily, one_class.node_homophily) == (1, 1)
+    assert (one_class.class_homophily, one_class.adjusted_homophily) == (None, None)
+    unlabelled = describe(make(TWO_STARS, np.full(9, -1)))
+    assert (unlabelled.edge_homophily, unlabelled.node_homophily, unlabelled.labelled) == (None, None, 0)
+
+
+@given(graphs(), st.integers(0, 2**32 - 1))
+def test_duplicates_by_comparing_all_pairs(graph: Graph, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(-1, 2, size=graph.num_nodes)
+    joined = graph.adjacency().to_dense().numpy() > 0
+    np.fill_diagonal(joined, False)
+    neighbours = [tuple(np.flatnonzero(row)) for row in joined]
+    same = Counter(own for own in neighbours if own)
+    copies = Counter((own, label) for own, label in zip(neighbours, labels, strict=True) if own and label >= 0)
+    summary = describe(make(graph, labels))
+    assert summary.same_neighbours == sum(count for count in same.values() if count > 1)
+    assert summary.duplicates == sum(count for count in copies.values() if count > 1)
+    part = rng.integers(3, size=graph.num_nodes)
+    train, val, test = (np.flatnonzero((part == i) & (labels >= 0)) for i in range(3))
+    if min(len(train), len(val), len(test)) == 0:
+        return
+    seen = {(neighbours[node], labels[node]) for node in train if neighbours[node]}
+    leak = np.mean([(neighbours[node], labels[node]) in seen for node in test])
+    assert describe(make(graph, labels), Split("x", 0, train, val, test)).leak == pytest.approx(leak)
+
+
+def test_a_bad_split_is_refused() -> None:
+    with pytest.raises(ValueError, match="node 2 is listed more than once in split 2 of 'mine', in train and test"):
+        describe(make(TWO_STARS, LABELS), split([2], [1], [2]))
+
+
+@needs_data
+@pytest.mark.parametrize(
+    ("name", "leak"),
+    [("chameleon", 47.6), ("squirrel", 41.0), ("chameleon-filtered", 3.1), ("squirrel-filtered", 0.4)],
+)
+def test_published_leaks(name: str, leak: float) -> None:
+    dataset = load_dataset(name)
+    masks = next(iter(dataset.splits))
+    summary = describe(dataset, dataset.split(masks))
+    assert summary.leak is not None
+    assert round(100 * summary.leak, 1) == leak
+    assert summary.leak <= summary.duplicates / summary.test if summary.test else False
+
+
+@needs_data
+def test_isolated_nodes_of_citeseer_are_nobodys_duplicates() -> None:
+    dataset = load_dataset("citeseer")
+    summary = describe(dataset, stratified_split(dataset.labels))
+    assert (summary.isolated, summary.edges, round(summary.edge_homophily or 0, 4)) == (48, 4552, 0.7355)
+    alone = dataset.graph.isolated.numpy()
+    connected = Graph.from_edges((np.cumsum(~alone) - 1)[dataset.graph.edges()[0].numpy()])
+    without = describe(make(connected, dataset.labels[~torch.from_numpy(alone)]))
+    assert (summary.same_neighbours, summary.duplicates) == (without.same_neighbours, without.duplicates)
