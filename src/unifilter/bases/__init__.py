@@ -1,10 +1,14 @@
-"""Basis families. To add one, write its file and name it in the table below."""
+"""Basis families. To add one here, write its file and name it in the table below; elsewhere, register it."""
 
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
+from unifilter._internal.registry import Registry
 from unifilter.bases.base import Basis, PolynomialBasis
 from unifilter.bases.bernstein import Bernstein
 from unifilter.bases.change import to_chebyshev
@@ -19,19 +23,24 @@ from unifilter.bases.orthonormal import Orthonormal
 from unifilter.bases.tridiagonal import Tridiagonal
 from unifilter.bases.uni import Uni
 
-BASES: dict[str, type[Basis]] = {
-    "homophily": Monomial,
-    "monomial": Monomial,
-    "heterophily": Heterophily,
-    "orthonormal": Orthonormal,
-    "uni": Uni,
-    "even": Even,
-    "chebyshev": Chebyshev,
-    "chebyshev_interpolation": ChebyshevInterpolation,
-    "bernstein": Bernstein,
-    "jacobi": Jacobi,
-    "legendre": Legendre,
-}
+BASES: Registry[type[Basis]] = Registry(
+    "basis",
+    "unifilter.bases",
+    Basis,
+    {
+        "homophily": Monomial,
+        "monomial": Monomial,
+        "heterophily": Heterophily,
+        "orthonormal": Orthonormal,
+        "uni": Uni,
+        "even": Even,
+        "chebyshev": Chebyshev,
+        "chebyshev_interpolation": ChebyshevInterpolation,
+        "bernstein": Bernstein,
+        "jacobi": Jacobi,
+        "legendre": Legendre,
+    },
+)
 
 
 def make_basis(basis: str | Basis | type[Basis], **parameters: Any) -> Basis:
@@ -47,9 +56,7 @@ def make_basis(basis: str | Basis | type[Basis], **parameters: Any) -> Basis:
             raise ValueError(f"{basis!r} is already built: pass {', '.join(parameters)} when you build it")
         return basis
     if isinstance(basis, str):
-        if basis not in BASES:
-            raise ValueError(f"there is no basis {basis!r}: choose one of {', '.join(sorted(BASES))}")
-        family = BASES[basis]
+        family = BASES.find(basis)
     elif isinstance(basis, type) and issubclass(basis, Basis):
         family = basis
     else:
@@ -60,6 +67,60 @@ def make_basis(basis: str | Basis | type[Basis], **parameters: Any) -> Basis:
         needs = ", ".join(inspect.signature(family).parameters) or "nothing"
         raise ValueError(f"the basis {family.__name__} takes {needs}: {error}") from None
     return family(**parameters)
+
+
+def register_basis(name: str, basis: type[Basis]) -> None:
+    """Make a basis of your own known by a name: to estimators, model files, the command line and tuning.
+
+    A package can offer its bases without this call, as entry points of the group ``unifilter.bases``.
+
+    Example:
+        >>> from unifilter.bases import Chebyshev, make_basis, register_basis
+        >>> class Scaled(Chebyshev):
+        ...     "Chebyshev polynomials under another name."
+        >>> register_basis("scaled", Scaled)
+        >>> make_basis("scaled")
+        Scaled()
+    """
+    BASES.register(name, basis)
+
+
+def basis_to_dict(basis: Basis) -> dict[str, Any]:
+    """A basis as data: its registered name and its parameters, which :func:`basis_from_dict` makes it from again."""
+    family = type(basis)
+    name = BASES.name_of(family)
+    if name is None:
+        raise ValueError(
+            f"the basis {basis!r} cannot be stored, because it could not be found again by name: register its class "
+            f'first, register_basis("{family.__name__.lower()}", {family.__name__})'
+        )
+    parameters = {}
+    for parameter in inspect.signature(family).parameters:
+        if not hasattr(basis, parameter):
+            raise ValueError(
+                f"the basis {basis!r} cannot be stored: its __init__ takes {parameter!r} but keeps no attribute of "
+                f"that name; add self.{parameter} = {parameter}"
+            )
+        value = getattr(basis, parameter)
+        value = value.item() if isinstance(value, np.generic) else value
+        if value is not None and not isinstance(value, (bool, int, float, str)):
+            raise ValueError(
+                f"the basis {basis!r} cannot be stored: its parameter {parameter!r} is a {type(value).__name__}; "
+                "use numbers, strings, booleans or None"
+            )
+        parameters[parameter] = value
+    return {"name": name, "parameters": parameters}
+
+
+def basis_from_dict(stored: Mapping[str, Any]) -> Basis:
+    """The basis that :func:`basis_to_dict` described."""
+    name = stored["name"]
+    if name not in BASES:
+        raise ValueError(
+            f"there is no basis {name!r} here: import the package that defines it, which should call "
+            f'register_basis("{name}", ...), and load the model again'
+        )
+    return make_basis(name, **stored["parameters"])
 
 
 __all__ = [
@@ -77,6 +138,9 @@ __all__ = [
     "PolynomialBasis",
     "Tridiagonal",
     "Uni",
+    "basis_from_dict",
+    "basis_to_dict",
     "make_basis",
+    "register_basis",
     "to_chebyshev",
 ]
