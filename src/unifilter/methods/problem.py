@@ -13,9 +13,9 @@ from unifilter.datasets.dataset import NodeDataset
 from unifilter.datasets.features import FeatureScaling
 from unifilter.factorization import Factorization, factorize
 from unifilter.graph import Graph, SelfLoops
-from unifilter.kernels.sparse_rows import SparseRows
 from unifilter.labels import check_learnable
 from unifilter.nn.input_linear import Features
+from unifilter.nn.sparse_rows import SparseRows
 
 
 class Workspace:
