@@ -14,9 +14,8 @@ from benchmarks.graphs import Case
 from benchmarks.published import coo_propagation, published_basis
 from benchmarks.report import Report, print_table, seconds
 from benchmarks.timing import interleaved
-from unifilter import Factorization, factorize
+from unifilter import Factorization, Graph, factorize
 from unifilter import factorization as stage
-from unifilter.graph.graph import Propagation
 from unifilter.kernels.lanczos_cpu import lanczos_cpu
 
 _SPLITS = 10
@@ -82,17 +81,17 @@ def _sweep_tau(case: Case, report: Report) -> None:
 @contextmanager
 def _counted_products() -> Iterator[list[int]]:
     """Counts the two places that multiply by the propagation matrix: the kernel (once a hop and once for the last
-    diagonal entry) and the map in plain torch."""
+    diagonal entry) and the graph itself."""
     count = [0]
-    kernel, multiply = lanczos_cpu, Propagation.__call__
+    kernel, multiply = lanczos_cpu, Graph.propagate
 
-    def counted_kernel(graph, x, hops, *options):  # type: ignore[no-untyped-def]
+    def counted_kernel(rows, x, hops, *options):  # type: ignore[no-untyped-def]
         count[0] += hops + 1
-        return kernel(graph, x, hops, *options)
+        return kernel(rows, x, hops, *options)
 
-    def counted_multiply(self, x):  # type: ignore[no-untyped-def]
+    def counted_multiply(self, x, **options):  # type: ignore[no-untyped-def]
         count[0] += 1
-        return multiply(self, x)
+        return multiply(self, x, **options)
 
-    with patch.object(stage, "lanczos_cpu", counted_kernel), patch.object(Propagation, "__call__", counted_multiply):
+    with patch.object(stage, "lanczos_cpu", counted_kernel), patch.object(Graph, "propagate", counted_multiply):
         yield count

@@ -210,6 +210,24 @@ def test_bad_graphs_are_refused() -> None:
         Graph.from_data(SimpleNamespace(num_nodes=3))
 
 
+def test_propagate_keeps_the_gradient_of_a_tensor() -> None:
+    graph = Graph.from_edges(torch.tensor([[0, 1], [1, 2]]))
+    for x in (torch.ones(3, dtype=torch.float64), torch.ones(3, 2, dtype=torch.float64)):
+        x.requires_grad_()
+        product = graph.propagate(x)
+        assert product.shape == x.shape
+        (gradient,) = torch.autograd.grad(product[0].sum(), x)
+        assert gradient.reshape(3, -1)[:, 0].tolist() == pytest.approx([0.0, 0.5**0.5, 0.0])
+
+
+def test_propagation_matrix_is_what_propagate_multiplies_by() -> None:
+    edges, weight = torch.tensor([[0, 1, 3], [1, 2, 1]]), torch.tensor([1.0, 2.0, 0.5])
+    graph = Graph.from_edges(edges, num_nodes=5, edge_weight=weight)
+    matrix = graph.propagation_matrix(torch.float64).to_dense()
+    torch.testing.assert_close(matrix, dense_propagation(graph), atol=1e-15, rtol=0)
+    torch.testing.assert_close(graph.propagate(torch.eye(5, dtype=torch.float64)), matrix, atol=1e-15, rtol=0)
+
+
 def test_propagate_refuses_bad_signals() -> None:
     graph = Graph.from_edges(np.array([[0, 1], [1, 2]]))
     with pytest.raises(ValueError, match="features have 2 rows but the graph has 3 nodes: pass one row per node"):

@@ -54,7 +54,7 @@ def test_proposition_2_3_frequencies_lie_between_0_and_1(graph: Graph, seed: int
 
 def test_frequency_by_hand() -> None:
     x = torch.tensor([[1.0, 1.0, 1.0, 0.0], [1.0, 0.0, -1.0, 0.0], [1.0, -1.0, 1.0, 0.0], [1.0, 0.0, -1.0, 0.0]])
-    assert signal_frequency(CYCLE, x).tolist() == [0.0, 0.5, 1.0, 0.0]
+    assert signal_frequency(CYCLE, x).tolist() == pytest.approx([0.0, 0.5, 1.0, 0.0], abs=1e-7)
 
 
 def test_frequency_of_a_signal_on_an_isolated_node_is_one_half() -> None:

@@ -13,8 +13,8 @@ from torch.nn.functional import cross_entropy
 
 from unifilter import Graph
 from unifilter._internal.checks import without_torch_notices
-from unifilter.kernels.sparse_rows import SparseRows
 from unifilter.methods import METHODS, Learner, Method, Problem, Workspace, fit
+from unifilter.nn.sparse_rows import SparseRows
 
 # Small and quick, where a method has the setting.
 SMALL: dict[str, Any] = {"epochs": 3, "hops": 3, "hidden_channels": 8}

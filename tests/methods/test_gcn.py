@@ -11,7 +11,6 @@ from torch_geometric.nn.models import GCN as PyGModel
 
 from unifilter import Graph
 from unifilter.methods.gcn import GCNMethod, ResidualGCNMethod
-from unifilter.nn.gcn import propagation_matrix
 
 
 def test_the_plain_network_is_the_one_of_pyg() -> None:
@@ -34,7 +33,7 @@ def test_weighted_edges_are_normalised_as_by_pyg() -> None:
     reference.load_state_dict(layer.state_dict())
     both = torch.cat([edges, edges.flip(0)], dim=1)
     expected = reference(x, both, weights.repeat(2))
-    assert torch.allclose(layer(x, propagation_matrix(graph, torch.float32)), expected, atol=1e-6)
+    assert torch.allclose(layer(x, graph.propagation_matrix()), expected, atol=1e-6)
 
 
 @pytest.mark.parametrize("norm", ["none", "batch", "layer"])
@@ -117,6 +116,6 @@ def test_a_plain_network_needs_a_layer() -> None:
 
 def test_propagation_matrix_is_symmetric_with_eigenvalues_up_to_one() -> None:
     graph = planted_problem().workspace.graph("add")
-    matrix = propagation_matrix(graph, torch.float64).to_dense().numpy()
+    matrix = graph.propagation_matrix(torch.float64).to_dense().numpy()
     assert np.allclose(matrix, matrix.T)
     assert np.isclose(np.linalg.eigvalsh(matrix).max(), 1)

@@ -36,7 +36,7 @@ class Registry(Mapping[str, Item]):
         # A class that is defined again, as by running a notebook cell twice, replaces the one before.
         if known is not None and _origin(known) != _origin(item):
             raise ValueError(f"there is already a {self._kind} {name!r}, {known!r}: choose another name")
-        self._entries[name] = item  # type: ignore[assignment]
+        self._entries[name] = item
 
     def __getitem__(self, name: str) -> Item:
         if name not in self._entries and name in self._from_packages():

@@ -172,7 +172,6 @@ def _filtered_parts(
             f"x has {features.shape[1]} feature columns, but the model was trained on {tridiagonal.channels}: "
             "pass the same columns in the same order"
         )
-    propagate = graph.propagation(torch.float64)
     on_vectors = weighted.sum(dim=0)
     by_node = torch.empty(graph.num_nodes, tridiagonal.channels, dtype=torch.float64)
     by_hop = torch.empty(len(weighted), tridiagonal.channels, dtype=torch.float64)
@@ -186,7 +185,7 @@ def _filtered_parts(
         total = on_vectors[0, columns] * current
         at_node = [(current * x).sum(dim=0)]
         for k in range(tridiagonal.hops):
-            following = propagate(current) - alpha[k] * current
+            following = graph.propagate(current, check_finite=False) - alpha[k] * current
             if k > 0:
                 following -= beta[k - 1] * previous
             previous, current = current, torch.where(beta[k] > 0, following / beta[k], 0.0)

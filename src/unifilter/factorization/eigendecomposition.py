@@ -136,11 +136,9 @@ def _in_order(values: np.ndarray, vectors: np.ndarray) -> tuple[np.ndarray, np.n
 
 
 def _propagation(graph: Graph) -> sp.csr_array:
-    adjacency = graph.to("cpu").adjacency(torch.float64)
-    root = 1 / graph.root_degree(torch.float64).cpu().numpy()
-    arrays = (adjacency.values().numpy(), adjacency.col_indices().numpy(), adjacency.crow_indices().numpy())
-    scaling = sp.diags_array(root)
-    return sp.csr_array(scaling @ sp.csr_array(arrays, shape=(graph.num_nodes, graph.num_nodes)) @ scaling)
+    matrix = graph.to("cpu").propagation_matrix(torch.float64)
+    arrays = (matrix.values().numpy(), matrix.col_indices().numpy(), matrix.crow_indices().numpy())
+    return sp.csr_array(arrays, shape=(graph.num_nodes, graph.num_nodes))
 
 
 def _bytes_needed(nodes: int, ends: tuple[int, int] | None) -> int:

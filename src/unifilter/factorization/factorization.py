@@ -59,9 +59,9 @@ def factorize(
     if columns_per_block is not None:
         check_count("columns_per_block", columns_per_block, "leave it out for a width that suits the cache")
     features = as_feature_matrix(x, graph.num_nodes)
-    graph = graph.to(features.device)
+    rows = graph.to(features.device).compressed_rows
     lanczos = lanczos_cpu if features.device.type == "cpu" else lanczos_torch
-    vectors, alpha, beta, norm, dimension = lanczos(graph, features, hops, reorthogonalize, columns_per_block)
+    vectors, alpha, beta, norm, dimension = lanczos(rows, features, hops, reorthogonalize, columns_per_block)
     return Factorization(vectors, Tridiagonal(alpha, beta, norm, dimension))
 
 

@@ -40,7 +40,7 @@ def apply_recurrence(graph: Graph, x: Any, tridiagonal: Tridiagonal, weights: Te
         raise ValueError(
             f"weights must have shape {list(shape)}, not {list(weights.shape)}: pass one per vector and channel"
         )
-    propagate = graph.to(features.device).propagation(features.dtype)
+    graph = graph.to(features.device)
     result = torch.empty(features.shape, dtype=features.dtype, device=features.device)
     for start in range(0, tridiagonal.channels, _COLUMNS):
         columns = slice(start, min(start + _COLUMNS, tridiagonal.channels))
@@ -51,7 +51,7 @@ def apply_recurrence(graph: Graph, x: Any, tridiagonal: Tridiagonal, weights: Te
         current = torch.where(norm > 0, dense_columns(features, columns.start, columns.stop) / norm, 0.0)
         total = weight[0] * current
         for k in range(tridiagonal.hops):
-            following = propagate(current) - alpha[k] * current
+            following = graph.propagate(current, check_finite=False) - alpha[k] * current
             if k > 0:
                 following -= beta[k - 1] * previous
             previous, current = current, torch.where(beta[k] > 0, following / beta[k], 0.0)

@@ -18,6 +18,8 @@ from unifilter._internal.checks import (
     check_edges,
     without_torch_notices,
 )
+from unifilter.kernels.compressed_rows import CompressedRows
+from unifilter.kernels.propagate import propagate
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -247,22 +249,27 @@ class Graph:
 
     def adjacency(self, dtype: torch.dtype = torch.float32) -> Tensor:
         """The symmetric adjacency as a torch CSR tensor."""
-        values = (
-            torch.ones(self.neighbours.numel(), dtype=dtype, device=self.device)
-            if self.weights is None
-            else self.weights.to(dtype)
-        )
-        size = (self.num_nodes, self.num_nodes)
-        with without_torch_notices():
-            # torch multiplies CSR matrices whose two index tensors share one integer type.
-            return torch.sparse_csr_tensor(self.row_start, self.neighbours.long(), values, size, check_invariants=False)
+        return self.compressed_rows.adjacency(dtype)
 
     def root_degree(self, dtype: torch.dtype) -> Tensor:
         r""":math:`\sqrt{d_v}`, and 1 at nodes of degree zero, so that dividing by it is always allowed."""
         return torch.where(self.degree > 0, self.degree, 1.0).sqrt().to(dtype)
 
-    def propagate(self, x: Any) -> Tensor:
+    @cached_property
+    def compressed_rows(self) -> CompressedRows:
+        """The arrays that the kernels take."""
+        return CompressedRows(self.row_start, self.neighbours, self.weights, self.root_degree(torch.float64))
+
+    def propagate(self, x: Any, *, check_finite: bool = True) -> Tensor:
         r""":math:`\mathbf{P} x` for signals ``x`` of shape ``[num_nodes]`` or ``[num_nodes, channels]``.
+
+        Differentiable in a dense floating-point tensor.
+
+        Args:
+            x: The signals: a tensor, numpy array or scipy matrix, dense or sparse.
+            check_finite: Whether to convert ``x`` and look for NaN and infinity in it. Without, it must be a dense
+                float32 or float64 tensor ``[num_nodes, channels]`` on the graph's device: a model that multiplies at
+                every hop saves a pass over the signal.
 
         Example:
             >>> import torch
@@ -271,25 +278,41 @@ class Graph:
             >>> path.propagate(torch.tensor([1.0, 0.0, 0.0]))
             tensor([0.0000, 0.7071, 0.0000])
         """
-        signals = as_feature_matrix(x, self.num_nodes)
-        dense = signals.to_dense() if signals.layout != torch.strided else signals
-        propagated = self.to(dense.device).propagation(dense.dtype)(dense)
+        if not check_finite:
+            self.check_signal(x)
+            return propagate(self.compressed_rows, x)
+        matrix = as_feature_matrix(x, self.num_nodes)
+        # What was checked is detached: a tensor that needed no conversion goes on as it came, with its gradient.
+        as_it_came = isinstance(x, Tensor) and x.layout == torch.strided and x.dtype == matrix.dtype
+        dense = x.reshape(matrix.shape) if as_it_came else matrix.to_dense()
+        propagated = propagate(self.to(dense.device).compressed_rows, dense)
         return propagated[:, 0] if np.ndim(x) == 1 else propagated
 
-    def propagation(self, dtype: torch.dtype) -> Propagation:
-        r"""The map :math:`x \mapsto \mathbf{P} x` in one dtype, ready to be applied many times."""
-        return Propagation(self.adjacency(dtype), self.root_degree(dtype)[:, None])
+    def propagation_matrix(self, dtype: torch.dtype = torch.float32) -> Tensor:
+        r""":math:`\mathbf{P}` as a torch CSR tensor."""
+        adjacency, root = self.adjacency(dtype), self.root_degree(dtype)
+        columns, rows = adjacency.col_indices(), torch.repeat_interleave(root, self.row_start.diff())
+        values = adjacency.values() / rows / root[columns]
+        with without_torch_notices():
+            return torch.sparse_csr_tensor(
+                adjacency.crow_indices(), columns, values, adjacency.shape, check_invariants=False
+            )
 
-
-class Propagation:
-    r"""Multiplication of dense ``[num_nodes, channels]`` signals by :math:`\mathbf{P}`, in plain torch."""
-
-    def __init__(self, adjacency: Tensor, root_degree: Tensor) -> None:
-        self.adjacency = adjacency
-        self.root_degree = root_degree
-
-    def __call__(self, x: Tensor) -> Tensor:
-        return (self.adjacency @ (x / self.root_degree)) / self.root_degree
+    def check_signal(self, x: Tensor) -> None:
+        """Refuse what is not a dense floating-point signal ``[num_nodes, channels]`` on the graph's device."""
+        if x.layout != torch.strided or x.ndim != 2 or x.dtype not in (torch.float32, torch.float64):
+            layout = "" if x.layout == torch.strided else "sparse "
+            raise ValueError(
+                f"a signal must be a dense float32 or float64 tensor [num_nodes, channels], not {layout}{x.dtype} of "
+                f"shape {list(x.shape)}: convert it with .to_dense() or .float(), add a missing axis with x[:, None]"
+            )
+        if x.shape[0] != self.num_nodes or x.shape[1] == 0:
+            raise ValueError(
+                f"a signal on this graph has {self.num_nodes} rows and at least one column, not shape "
+                f"{list(x.shape)}: pass one row per node"
+            )
+        if x.device != self.device:
+            raise ValueError(f"the signal is on {x.device} and the graph on {self.device}: move it with .to()")
 
 
 def _merged_adjacency(

@@ -43,13 +43,13 @@ def signal_frequency(graph: Graph, x: Any) -> Tensor:
         tensor([0.0000, 0.5000, 1.0000])
     """
     matrix = as_feature_matrix(x, graph.num_nodes)
-    propagation = graph.to(matrix.device).propagation(matrix.dtype)
+    graph = graph.to(matrix.device)
     parts = []
     for block in _column_blocks(matrix, numbers_per_column=graph.num_nodes):
         # The frequency does not depend on the scale; a largest entry of 1 keeps the squares from over- and underflow.
         peak = block.abs().amax(dim=0)
         block = block / torch.where(peak > 0, peak, 1.0)
-        propagated = propagation(block).double()
+        propagated = graph.propagate(block, check_finite=False).double()
         block = block.double()
         energy = (block * block).sum(dim=0)
         frequency = 0.5 - 0.5 * (block * propagated).sum(dim=0) / torch.where(peak > 0, energy, 1.0)

@@ -15,8 +15,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from unifilter.graph.graph import Graph
 from unifilter.kernels.compiling import compile_inline, compile_kernel
+from unifilter.kernels.compressed_rows import CompressedRows
 from unifilter.kernels.lanes import BYTES, load, prefetch_for_reading, prefetch_for_writing, splat, store
 from unifilter.kernels.orthogonality import ROWS_PER_SUM, estimate_rounding, reorthogonalise
 from unifilter.kernels.threads import for_each
@@ -32,7 +32,7 @@ _ROWS_AHEAD = 8
 
 
 def lanczos_cpu(
-    graph: Graph, x: Tensor, hops: int, reorthogonalize: bool | None, columns_per_block: int | None
+    rows: CompressedRows, x: Tensor, hops: int, reorthogonalize: bool | None, columns_per_block: int | None
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
     """Vectors ``[hops+1, n, d]``, alpha ``[hops+1, d]``, beta ``[hops, d]``, norm ``[d]`` and dimension ``[d]``."""
     nodes, channels = x.shape
@@ -52,7 +52,7 @@ def lanczos_cpu(
     threads = min(threads, len(starts))
     free_scratch = list(_aligned_empty((threads, 2, nodes, padded), dtype))
 
-    structure = _structure(graph, x.dtype)
+    structure = _structure(rows, x.dtype)
     fill = _filler(x)
     mode = {False: _NEVER, None: _WHERE_NEEDED, True: _ALWAYS}[reorthogonalize]
 
@@ -92,12 +92,12 @@ def _aligned_empty(shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
     return memory[start : start + size].view(dtype).reshape(shape)
 
 
-def _structure(graph: Graph, dtype: torch.dtype) -> tuple[Any, ...]:
-    root_degree = graph.root_degree(torch.float64)
+def _structure(rows: CompressedRows, dtype: torch.dtype) -> tuple[Any, ...]:
+    root_degree = rows.root_degree
     return (
-        graph.row_start.numpy(),
-        graph.neighbours.numpy(),
-        None if graph.weights is None else graph.weights.to(dtype).numpy(),
+        rows.row_start.numpy(),
+        rows.neighbours.numpy(),
+        None if rows.weights is None else rows.weights.to(dtype).numpy(),
         root_degree.to(dtype).numpy(),
         (root_degree**2).to(dtype).numpy(),
         (root_degree**-2).to(dtype).numpy(),

@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor
 
 from unifilter._internal.columns import dense_columns
-from unifilter.graph.graph import Graph, Propagation
+from unifilter.kernels.compressed_rows import CompressedRows
 
 
 def lanczos_torch(
-    graph: Graph, x: Tensor, hops: int, reorthogonalize: bool | None, columns_per_block: int | None
+    rows: CompressedRows, x: Tensor, hops: int, reorthogonalize: bool | None, columns_per_block: int | None
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
     """Vectors ``[hops+1, n, d]``, alpha ``[hops+1, d]``, beta ``[hops, d]``, norm ``[d]`` and dimension ``[d]``."""
     nodes, channels = x.shape
     vectors = x.new_zeros((hops + 1, nodes, channels), layout=torch.strided)
     alpha, beta = vectors.new_zeros((hops + 1, channels)), vectors.new_zeros((hops, channels))
     norm, dimension = vectors.new_zeros(channels), torch.zeros(channels, dtype=torch.long, device=x.device)
-    propagation = graph.propagation(x.dtype)
+    propagate = rows.torch_product(x.dtype)
     width = columns_per_block or channels
     for start in range(0, channels, width):
         block = slice(start, start + width)
         _lanczos_block(
-            propagation,
+            propagate,
             dense_columns(x, start, min(start + width, channels)),
             reorthogonalize,
             vectors[:, :, block],
@@ -35,7 +37,7 @@ def lanczos_torch(
 
 
 def _lanczos_block(
-    propagation: Propagation,
+    propagate: Callable[[Tensor], Tensor],
     x: Tensor,
     reorthogonalize: bool | None,
     vectors: Tensor,
@@ -52,7 +54,7 @@ def _lanczos_block(
     dimension.add_(alive)
     vectors[0] = torch.where(alive, x / norm, 0.0)
     for hop in range(hops + 1):
-        rest = propagation(vectors[hop])
+        rest = propagate(vectors[hop])
         propagated = torch.linalg.vector_norm(rest, dim=0)
         if hop > 0:
             rest -= beta[hop - 1] * vectors[hop - 1]

@@ -16,10 +16,9 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
-from unifilter.graph.graph import Graph
 from unifilter.kernels.compiling import compile_kernel
+from unifilter.kernels.compressed_rows import CompressedRows
 from unifilter.kernels.lanes import prefetch_for_reading, store
 from unifilter.kernels.narrow_lanes import Width, fitting_width, load_narrow, splat_narrow
 
@@ -34,81 +33,53 @@ _ADDITIONS_PER_THREAD = 1 << 20
 RowWork = Callable[[int, int], object]
 
 
-def propagate(graph: Graph, x: Tensor) -> Tensor:
-    r""":math:`\mathbf{P} x` for dense ``x`` ``[num_nodes, channels]`` on the graph's device; differentiable in ``x``.
-
-    Example:
-        >>> import torch
-        >>> from unifilter import Graph
-        >>> from unifilter.kernels.propagate import propagate
-        >>> path = Graph.from_edges(torch.tensor([[0, 1], [1, 2]]))
-        >>> propagate(path, torch.tensor([[1.0], [0.0], [0.0]])).T
-        tensor([[0.0000, 0.7071, 0.0000]])
-    """
-    check_signal(graph, x)
-    return _Propagate.apply(x, graph)  # type: ignore[no-any-return,no-untyped-call]
+def propagate(rows: CompressedRows, x: Tensor) -> Tensor:
+    r""":math:`\mathbf{P} x` for dense ``x`` ``[num_nodes, channels]``; differentiable any number of times."""
+    return _Propagate.apply(x, rows)  # type: ignore[no-any-return,no-untyped-call]
 
 
 class _Propagate(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, x: Tensor, graph: Graph) -> Tensor:
-        ctx.graph = graph
+    def forward(ctx: Any, x: Tensor, rows: CompressedRows) -> Tensor:
+        ctx.rows = rows
         # P is -T_1(-P).
         weights = torch.tensor([[0.0], [-1.0]], dtype=x.dtype, device=x.device)
-        return chebyshev_sum(graph, x, weights.expand(-1, x.shape[1]))[0]
+        return chebyshev_sum(rows, x, weights.expand(-1, x.shape[1]))[0]
 
     @staticmethod
-    @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
-        return _Propagate.apply(grad, ctx.graph), None  # type: ignore[no-untyped-call]
-
-
-def check_signal(graph: Graph, x: Tensor) -> None:
-    """A dense floating-point signal that belongs to the graph."""
-    if x.layout != torch.strided or x.ndim != 2 or x.dtype not in (torch.float32, torch.float64):
-        layout = "" if x.layout == torch.strided else "sparse "
-        raise ValueError(
-            f"a signal must be a dense float32 or float64 tensor [num_nodes, channels], not {layout}{x.dtype} of shape "
-            f"{list(x.shape)}: convert it with .to_dense() or .float(), add a missing axis with x[:, None]"
-        )
-    if x.shape[0] != graph.num_nodes or x.shape[1] == 0:
-        raise ValueError(
-            f"a signal on this graph has {graph.num_nodes} rows and at least one column, not shape {list(x.shape)}: "
-            "pass one row per node"
-        )
-    if x.device != graph.device:
-        raise ValueError(f"the signal is on {x.device} and the graph on {graph.device}: move it with .to()")
+        # P is symmetric.
+        return propagate(ctx.rows, grad), None
 
 
 def chebyshev_sum(
-    graph: Graph, x: Tensor, weights: Tensor, partner: Tensor | None = None
+    rows: CompressedRows, x: Tensor, weights: Tensor, partner: Tensor | None = None
 ) -> tuple[Tensor, Tensor | None]:
     r""":math:`\sum_k w_k T_k(-\mathbf{P}) x` with one pass over the edges for each k above 0; not differentiable.
 
     Args:
-        graph: The graph.
+        rows: The graph.
         x: Signal ``[num_nodes, channels]``.
         weights: ``[K + 1, channels]``.
         partner: Another signal y; then the inner products :math:`\langle y, T_k(-\mathbf{P}) x \rangle` are returned
             too, ``[K + 1, channels]``.
     """
     if x.device.type != "cpu":
-        return _chebyshev_sum_torch(graph, x, weights, partner)
+        return _chebyshev_sum_torch(rows, x, weights, partner)
     channels, terms = x.shape[1], weights.detach().to(x.dtype)
     source, other = _as_array(x), None if partner is None else _as_array(partner)
     result = torch.empty(x.shape, dtype=x.dtype)
     inner = torch.empty(len(weights), channels, dtype=x.dtype)
-    root_degree = graph.root_degree(torch.float64)
-    root, inverse_root, inverse_degree = ((root_degree**power).to(x.dtype).numpy() for power in (1, -1, -2))
-    edge_weights = None if graph.weights is None else graph.weights.to(x.dtype).numpy()
-    structure = graph.row_start.numpy(), graph.neighbours.numpy(), edge_weights, inverse_degree
+    root, inverse_root, inverse_degree = ((rows.root_degree**power).to(x.dtype).numpy() for power in (1, -1, -2))
+    edge_weights = None if rows.weights is None else rows.weights.to(x.dtype).numpy()
+    structure = rows.row_start.numpy(), rows.neighbours.numpy(), edge_weights, inverse_degree
     # Columns are independent: each group of them goes through all hops alone, with little to keep in cache.
     begin = 0
     while begin < channels:
         width = fitting_width(channels - begin, x.element_size())
         end = min(begin + len(width), channels)
         # torch's memory starts on a cache line and numpy's does not: else half of the short rows would lie on two.
-        current, previous, total, paired = torch.empty(4, graph.num_nodes, len(width), dtype=x.dtype).numpy()
+        current, previous, total, paired = torch.empty(4, len(x), len(width), dtype=x.dtype).numpy()
         _read_columns(source, begin, inverse_root, current)
         if other is not None:
             _read_columns(other, begin, root, paired)
@@ -150,10 +121,10 @@ def _chebyshev_columns(
 
 
 def _chebyshev_sum_torch(
-    graph: Graph, x: Tensor, weights: Tensor, partner: Tensor | None
+    rows: CompressedRows, x: Tensor, weights: Tensor, partner: Tensor | None
 ) -> tuple[Tensor, Tensor | None]:
     """The same in plain torch, for devices other than the CPU."""
-    multiply = graph.propagation(x.dtype)
+    multiply = rows.torch_product(x.dtype)
     previous, current = torch.zeros_like(x), x.detach()
     total = weights[0] * current
     inner = [] if partner is None else [(partner * current).sum(dim=0)]

@@ -10,7 +10,6 @@ from typing import Any, ClassVar
 from torch import Tensor
 
 from unifilter.data import FeatureScaling
-from unifilter.kernels.propagate import propagate
 from unifilter.methods.method import Learner, Method
 from unifilter.methods.problem import Problem
 from unifilter.methods.search import NETWORK
@@ -53,7 +52,7 @@ class ChebNetMethod(Method):
         model.to(x.device, x.dtype)
 
         def forward(nodes: Tensor) -> Tensor:
-            logits: Tensor = model(x, partial(propagate, graph))[nodes]
+            logits: Tensor = model(x, partial(graph.propagate, check_finite=False))[nodes]
             return logits
 
         groups = [{"params": list(model.parameters()), "lr": self.lr, "weight_decay": self.weight_decay}]

@@ -12,7 +12,7 @@ from unifilter.data import FeatureScaling
 from unifilter.methods.method import Learner, Method
 from unifilter.methods.problem import Problem
 from unifilter.methods.search import NETWORK
-from unifilter.nn.gcn import GCN, ResidualGCN, propagation_matrix
+from unifilter.nn.gcn import GCN, ResidualGCN
 from unifilter.nn.norms import Norm
 from unifilter.training import LossWindow, Patience
 
@@ -76,7 +76,7 @@ class GCNMethod(Method):
 
     def build(self, problem: Problem) -> Learner:
         x = problem.workspace.inputs(self.features)
-        propagation = propagation_matrix(problem.workspace.graph("add"), x.dtype)
+        propagation = problem.workspace.graph("add").propagation_matrix(x.dtype)
         model = GCN(
             x.shape[1], self.hidden_channels, problem.num_classes, self.num_layers, self.dropout, self.input_dropout
         ).to(x.device, x.dtype)
@@ -125,7 +125,7 @@ class ResidualGCNMethod(Method):
 
     def build(self, problem: Problem) -> Learner:
         x = problem.workspace.inputs(self.features)
-        propagation = propagation_matrix(problem.workspace.graph("add"), x.dtype)
+        propagation = problem.workspace.graph("add").propagation_matrix(x.dtype)
         model = ResidualGCN(
             x.shape[1],
             self.hidden_channels,

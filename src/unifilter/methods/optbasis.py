@@ -11,7 +11,6 @@ import torch
 from torch import Tensor
 
 from unifilter.factorization import factorize
-from unifilter.kernels.propagate import propagate
 from unifilter.methods.method import Learner, Method
 from unifilter.methods.problem import Problem
 from unifilter.methods.search import DECAYS, DROPOUTS, NETWORK, RATES
@@ -106,7 +105,7 @@ class OptBasisMethod(Method):
         ).to(x.device, x.dtype)
 
         def forward(nodes: Tensor) -> Tensor:
-            logits: Tensor = model(x, partial(propagate, graph))[nodes]
+            logits: Tensor = model(x, partial(graph.propagate, check_finite=False))[nodes]
             return logits
 
         @torch.no_grad()

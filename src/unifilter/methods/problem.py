@@ -12,8 +12,8 @@ from torch import Tensor
 from unifilter.data import FeatureScaling, NodeDataset, check_learnable
 from unifilter.factorization import Factorization, factorize
 from unifilter.graph import Graph, SelfLoops
-from unifilter.kernels.sparse_rows import SparseRows
 from unifilter.nn.input_linear import Features
+from unifilter.nn.sparse_rows import SparseRows
 
 
 class Workspace:

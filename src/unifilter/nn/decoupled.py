@@ -42,7 +42,7 @@ class DecoupledFilter(nn.Module):
 
     Shapes:
         - input: the graph, and features ``[num_nodes, in_channels]``, dense or as
-          :class:`unifilter.kernels.sparse_rows.SparseRows`
+          :class:`unifilter.nn.sparse_rows.SparseRows`
         - output: logits ``[num_nodes, out_channels]``
 
     Example:

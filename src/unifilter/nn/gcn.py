@@ -8,12 +8,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from unifilter._internal.checks import check_count, check_rate, without_torch_notices
-from unifilter.graph import Graph
+from unifilter._internal.checks import check_count, check_rate
 from unifilter.kernels.dropout import dropout
-from unifilter.kernels.sparse_rows import SparseRows
 from unifilter.nn.input_linear import Features, InputLinear, drop_features
 from unifilter.nn.norms import Norm, make_norm
+from unifilter.nn.sparse_rows import SparseRows
 
 
 class GCN(nn.Module):
@@ -43,7 +42,7 @@ class GCN(nn.Module):
         self.layers = nn.ModuleList(_convolution(a, b) for a, b in itertools.pairwise(widths))
 
     def forward(self, x: Features, propagation: Tensor) -> Tensor:
-        """Logits of all nodes, from their features and :func:`propagation_matrix` of the graph with self-loops."""
+        """Logits of all nodes, from their features and the propagation matrix of the graph with self-loops."""
         rate = self.dropout if self.training else 0.0
         first, *others = self.layers
         hidden = _convolved(first, drop_features(x, rate) if self.input_dropout else x, propagation)
@@ -84,7 +83,7 @@ class ResidualGCN(nn.Module):
         self.output = nn.Linear(hidden_channels, out_channels)
 
     def forward(self, x: Features, propagation: Tensor) -> Tensor:
-        """Logits of all nodes, from their features and :func:`propagation_matrix` of the graph with self-loops."""
+        """Logits of all nodes, from their features and the propagation matrix of the graph with self-loops."""
         for index, (layer, norm) in enumerate(zip(self.layers, self.norms, strict=True)):
             mixed = _convolved(layer, x, propagation)
             if self.residuals is not None:
@@ -92,19 +91,6 @@ class ResidualGCN(nn.Module):
             x = dropout(torch.relu(norm(mixed)), self.dropout if self.training else 0.0)
         logits: Tensor = self.output(x)
         return logits
-
-
-def propagation_matrix(graph: Graph, dtype: torch.dtype) -> Tensor:
-    r""":math:`\mathbf{P}` as a torch CSR tensor, the form in which PyG's layers multiply by it without a list of
-    messages as long as the edges.
-    """
-    adjacency, root = graph.adjacency(dtype), graph.root_degree(dtype)
-    columns, rows = adjacency.col_indices(), torch.repeat_interleave(root, graph.row_start.diff())
-    values = adjacency.values() / rows / root[columns]
-    with without_torch_notices():
-        return torch.sparse_csr_tensor(
-            adjacency.crow_indices(), columns, values, adjacency.shape, check_invariants=False
-        )
 
 
 def _convolved(layer: Any, x: Features, propagation: Tensor) -> Tensor:

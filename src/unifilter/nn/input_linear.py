@@ -6,7 +6,7 @@ from torch import Tensor, nn
 
 from unifilter.kernels.dropout import dropout
 from unifilter.kernels.random_bits import draw_seed
-from unifilter.kernels.sparse_rows import SparseRows
+from unifilter.nn.sparse_rows import SparseRows
 
 # Features as a model takes them.
 Features = Tensor | SparseRows

@@ -37,7 +37,7 @@ class JacobiConv(nn.Module):
 
     Shapes:
         - input: the graph, and features ``[num_nodes, in_channels]``, dense or as
-          :class:`unifilter.kernels.sparse_rows.SparseRows`
+          :class:`unifilter.nn.sparse_rows.SparseRows`
         - output: logits ``[num_nodes, out_channels]``
     """
 

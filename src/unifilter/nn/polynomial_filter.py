@@ -10,7 +10,8 @@ from torch.autograd.function import once_differentiable
 
 from unifilter.bases import Chebyshev
 from unifilter.graph import Graph
-from unifilter.kernels.propagate import chebyshev_sum, check_signal
+from unifilter.kernels.compressed_rows import CompressedRows
+from unifilter.kernels.propagate import chebyshev_sum
 
 
 def filter_signal(graph: Graph, x: Tensor, weights: Tensor) -> Tensor:
@@ -37,7 +38,7 @@ def filter_signal(graph: Graph, x: Tensor, weights: Tensor) -> Tensor:
         >>> filter_signal(path, torch.tensor([[1.0], [0.0], [0.0]]), laplacian).T
         tensor([[ 1.0000, -0.7071,  0.0000]])
     """
-    check_signal(graph, x)
+    graph.check_signal(x)
     if weights.ndim == 1:
         weights = weights[:, None]
     if weights.ndim != 2 or len(weights) == 0 or weights.shape[1] not in (1, x.shape[1]):
@@ -45,7 +46,7 @@ def filter_signal(graph: Graph, x: Tensor, weights: Tensor) -> Tensor:
             f"weights must have shape [K + 1] or [K + 1, {x.shape[1]}], not {list(weights.shape)}: "
             "pass one Chebyshev weight per degree, or one per degree and channel"
         )
-    return _FilterSignal.apply(x, weights.to(x).expand(-1, x.shape[1]), graph)  # type: ignore[no-any-return,no-untyped-call]
+    return _FilterSignal.apply(x, weights.to(x).expand(-1, x.shape[1]), graph.compressed_rows)  # type: ignore[no-any-return,no-untyped-call]
 
 
 def filter_response(weights: Tensor, lam: Tensor) -> Tensor:
@@ -68,14 +69,14 @@ def filter_response(weights: Tensor, lam: Tensor) -> Tensor:
 
 class _FilterSignal(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, x: Tensor, weights: Tensor, graph: Graph) -> Tensor:
+    def forward(ctx: Any, x: Tensor, weights: Tensor, rows: CompressedRows) -> Tensor:
         ctx.save_for_backward(x, weights)
-        ctx.graph = graph
-        return chebyshev_sum(graph, x, weights)[0]
+        ctx.rows = rows
+        return chebyshev_sum(rows, x, weights)[0]
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         x, weights = ctx.saved_tensors
-        grad_x, grad_weights = chebyshev_sum(ctx.graph, grad, weights, x if ctx.needs_input_grad[1] else None)
+        grad_x, grad_weights = chebyshev_sum(ctx.rows, grad, weights, x if ctx.needs_input_grad[1] else None)
         return grad_x, grad_weights, None

@@ -43,7 +43,7 @@ def test_energies_of_a_sample_of_the_columns(workspace: Workspace) -> None:
 def test_the_homophily_part_of_the_jacobian_is_a_power_of_p() -> None:
     tree = Workspace(binary_tree(depth=4))
     outcome = measure(tree, "jacobian", hops=[1, 3], taus=[1.0], signals=2)
-    propagation = tree.graph().propagation(torch.float64)(torch.eye(15, dtype=torch.float64))
+    propagation = tree.graph().propagate(torch.eye(15, dtype=torch.float64))
     neighbours = tree.graph().adjacency().to_dense() > 0
     # At distance 1 the mean of P itself.
     np.testing.assert_allclose(outcome["means"][0][0], propagation[neighbours].mean(), rtol=1e-9)  # type: ignore[index]
@@ -54,7 +54,7 @@ def test_the_jacobian_of_the_rotation_is_what_differences_say() -> None:
     from unifilter.bases.heterophily import cosine_of_angle, heterophily_coefficients
     from unifilter.experiments.measures.jacobian import _jacobians, _lanczos_vectors
 
-    propagation = tree.graph().propagation(torch.float64)(torch.eye(15, dtype=torch.float64))
+    propagation = tree.graph().propagate(torch.eye(15, dtype=torch.float64))
     x = torch.from_numpy(np.random.RandomState(0).standard_normal(15))
     _, rotated = _jacobians(propagation, x, 3, cosine_of_angle(0.4))
     row = heterophily_coefficients(torch.tensor(cosine_of_angle(0.4), dtype=torch.float64), 3)[3]

@@ -23,8 +23,7 @@ def measure_jacobian(workspace: Workspace, cell: Cell) -> dict[str, Any]:
     column of the tree spans few dimensions.
     """
     settings, graph = cell.settings, workspace.graph()
-    identity = torch.eye(graph.num_nodes, dtype=torch.float64)
-    propagation = graph.propagation(torch.float64)(identity)
+    propagation = graph.propagation_matrix(torch.float64).to_dense()
     distance = torch.from_numpy(shortest_path(graph.adjacency().to_dense().numpy(), unweighted=True))
     homophily = edge_homophily(workspace.dataset.graph, workspace.dataset.labels)
     signals = np.random.RandomState(0).standard_normal((settings["signals"], graph.num_nodes))

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from unifilter._internal.checks import without_torch_notices
 from unifilter.kernels.dropout import drop_rows
-from unifilter.kernels.sparse_rows import SparseRows
+from unifilter.nn.sparse_rows import SparseRows
 
 FLOATS = [torch.float32, torch.float64]
 

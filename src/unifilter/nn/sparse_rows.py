@@ -1,0 +1,71 @@
+"""Sparse features as a model's first layer takes them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from unifilter.kernels.random_bits import ALWAYS, drop_threshold
+from unifilter.kernels.sparse_product import drop_entries, sparse_product
+
+
+class SparseRows:
+    """A sparse matrix that is multiplied by many dense ones; ``rows @ dense`` is differentiable in those.
+
+    Args:
+        matrix: A torch CSR matrix, float32 or float64.
+
+    Example:
+        >>> import torch
+        >>> from unifilter.nn.sparse_rows import SparseRows
+        >>> rows = SparseRows(torch.tensor([[0.0, 2.0], [1.0, 0.0]]).to_sparse_csr())
+        >>> rows @ torch.tensor([[1.0, 2.0], [3.0, 4.0]])
+        tensor([[6., 8.],
+                [1., 2.]])
+    """
+
+    def __init__(self, matrix: Tensor) -> None:
+        starts, columns = matrix.crow_indices(), matrix.col_indices()
+        rows = torch.repeat_interleave(torch.arange(matrix.shape[0], device=matrix.device), starts.diff())
+        self.shape, self.dtype, self.device = matrix.shape, matrix.dtype, matrix.device
+        self._values = matrix.values()
+        # The entries column by column too: every row of the transposed product is one sum again.
+        self._order = torch.argsort(columns, stable=True)
+        counts = torch.bincount(columns, minlength=matrix.shape[1])
+        column_starts = torch.cat([counts.new_zeros(1), counts.cumsum(dim=0)])
+        self._by_row, self._by_column = (starts, columns), (column_starts, rows[self._order])
+
+    def dropped(self, p: float, seed: int) -> SparseRows:
+        """With dropout at a rate of ``p``; the mask is that of a dense matrix, see :mod:`unifilter.kernels.dropout`."""
+        if drop_threshold(p) == ALWAYS:
+            return self
+        other = object.__new__(SparseRows)
+        other.__dict__.update(self.__dict__)
+        other._values = drop_entries(*self._by_row, self._values, p, seed)
+        return other
+
+    def __matmul__(self, dense: Tensor) -> Tensor:
+        return _Product.apply(dense, self)  # type: ignore[no-any-return,no-untyped-call]
+
+    def times(self, dense: Tensor) -> Tensor:
+        """``rows @ dense``, without a gradient."""
+        return sparse_product(*self._by_row, self._values, dense)
+
+    def transposed_times(self, dense: Tensor) -> Tensor:
+        """``rows.T @ dense``, without a gradient."""
+        return sparse_product(*self._by_column, self._values[self._order], dense)
+
+
+class _Product(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, dense: Tensor, rows: SparseRows) -> Tensor:
+        ctx.rows = rows
+        return rows.times(dense)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
+        return ctx.rows.transposed_times(grad), None
