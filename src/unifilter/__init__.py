@@ -1,8 +1,8 @@
 """UniFilter: factor the graph once, and every polynomial filter is a small matrix."""
 
 from unifilter._internal.version import __version__
-from unifilter.bases import Tridiagonal
-from unifilter.estimators import UniFilterClassifier
+from unifilter.bases import Tridiagonal, register_basis
+from unifilter.estimators import NodeClassifier, TrainedModel, UniFilterClassifier
 from unifilter.explanation import SpectralExplanation, explain, explain_node
 from unifilter.factorization import (
     BasisRows,
@@ -24,6 +24,7 @@ from unifilter.graph import (
     node_homophily,
     signal_frequency,
 )
+from unifilter.methods import register_method
 
 __all__ = [
     "BasisRows",
@@ -31,8 +32,10 @@ __all__ = [
     "Factorization",
     "Graph",
     "HomophilyEstimate",
+    "NodeClassifier",
     "SpectralDensity",
     "SpectralExplanation",
+    "TrainedModel",
     "Tridiagonal",
     "UniFilterClassifier",
     "__version__",
@@ -46,6 +49,8 @@ __all__ = [
     "explain_node",
     "factorize",
     "node_homophily",
+    "register_basis",
+    "register_method",
     "signal_frequency",
     "spectral_density",
 ]

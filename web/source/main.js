@@ -75,7 +75,8 @@ class Page {
 
   buildCharts(grid) {
     const { explanation } = this;
-    const trained = explanation.splits > 0;
+    const weighted = explanation.splits > 0;
+    const trained = weighted || explanation.response_is_learned;
     const first = this.curvesAt(this.tau, this.homophily);
     const energy = explanation.feature_energy;
     const labels = explanation.labels?.energy;
@@ -84,8 +85,8 @@ class Page {
         card(grid, "spectrum", "Basis spectrum", `Mean over ${explanation.tridiagonal.channels.toLocaleString("en")} channels; the band is one standard deviation. 0 is smooth, 1 changes sign along every edge.`),
         this.spectrumData(first)),
       weights: weightsChart(
-        card(grid, "weights", trained ? "Learned weights at their frequencies" : "Equal weights at their frequencies",
-          weightsCaption(explanation.splits)),
+        card(grid, "weights", weighted ? "Learned weights at their frequencies" : "Equal weights at their frequencies",
+          weightsCaption(explanation)),
         this.weightsData(first)),
       response: responseChart(
         card(grid, "response", trained ? "Filter response" : "Filter response of equal weights", responseCaption(energy.span)),
@@ -172,7 +173,10 @@ class Page {
   }
 
   responseData({ response, low, high }) {
-    return [this.explanation.lam, response, low, high];
+    const { lam, response_is_learned: fixed, ...learned } = this.explanation;
+    // A filter that is on another basis is shown as it is: no slider moves it.
+    if (fixed) return [lam, learned.response, learned.response_low, learned.response_high];
+    return [lam, response, low, high];
   }
 
   /** What is drawn at this moment, as numbers. */
@@ -211,7 +215,8 @@ class Page {
   }
 }
 
-function weightsCaption(splits) {
+function weightsCaption({ splits, response_is_learned: elsewhere }) {
+  if (elsewhere) return "The learned filter is on another basis: see its response. Here every hop has the same weight.";
   if (splits === 0) return "Nothing was trained: every hop has the weight that training starts from.";
   return splits === 1 ? "A bar for each hop." : `A bar for each hop, mean over ${splits} splits; thin lines are one standard deviation.`;
 }

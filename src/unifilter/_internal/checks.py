@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -112,10 +112,16 @@ def check_edge_weight(
     return weight
 
 
-def as_feature_matrix(x: Any, num_nodes: int) -> Tensor:
-    """Features as a finite float32 or float64 tensor ``[num_nodes, channels]``, sparse (CSC) where they came sparse."""
+def as_feature_matrix(x: Any, num_nodes: int, sparse: Literal["csc", "csr"] = "csc") -> Tensor:
+    """Features as a finite float32 or float64 tensor ``[num_nodes, channels]``, dense or sparse as they came.
+
+    Args:
+        x: Dense or sparse, of numpy, scipy or torch.
+        num_nodes: How many rows they must have.
+        sparse: The layout that sparse features get.
+    """
     if sp.issparse(x):
-        matrix = _from_scipy(x)
+        matrix = _from_scipy(x, sparse)
     elif isinstance(x, Tensor):
         matrix = x.detach()
     else:
@@ -138,7 +144,8 @@ def as_feature_matrix(x: Any, num_nodes: int) -> Tensor:
         raise ValueError("features have no columns: pass at least one feature column")
     if matrix.layout != torch.strided:
         with without_torch_notices():
-            matrix = matrix.to_sparse_csc() if matrix.layout != torch.sparse_csc else matrix
+            layout = torch.sparse_csc if sparse == "csc" else torch.sparse_csr
+            matrix = matrix if matrix.layout == layout else matrix.to_sparse(layout=layout)
     if not (matrix.is_floating_point() or matrix.is_complex()):
         matrix = matrix.to(torch.get_default_dtype())
     if matrix.dtype not in (torch.float32, torch.float64):
@@ -147,18 +154,19 @@ def as_feature_matrix(x: Any, num_nodes: int) -> Tensor:
     return matrix
 
 
-def _from_scipy(x: Any) -> Tensor:
-    columns = sp.csc_array(x)
-    if columns.dtype.kind in "biu":
-        columns = columns.astype(np.float32)
-    elif columns.dtype not in (np.float32, np.float64):
-        raise ValueError(f"features must be float32 or float64, not {columns.dtype}: convert them first")
+def _from_scipy(x: Any, sparse: Literal["csc", "csr"]) -> Tensor:
+    matrix = sp.csc_array(x) if sparse == "csc" else sp.csr_array(x)
+    if matrix.dtype.kind in "biu":
+        matrix = matrix.astype(np.float32)
+    elif matrix.dtype not in (np.float32, np.float64):
+        raise ValueError(f"features must be float32 or float64, not {matrix.dtype}: convert them first")
+    make = torch.sparse_csc_tensor if sparse == "csc" else torch.sparse_csr_tensor
     with without_torch_notices():
-        return torch.sparse_csc_tensor(
-            torch.from_numpy(columns.indptr.astype(np.int64)),
-            torch.from_numpy(columns.indices.astype(np.int64)),
-            torch.from_numpy(columns.data),
-            size=columns.shape,
+        return make(
+            torch.from_numpy(matrix.indptr.astype(np.int64)),
+            torch.from_numpy(matrix.indices.astype(np.int64)),
+            torch.from_numpy(matrix.data),
+            size=matrix.shape,
             check_invariants=False,
         )
 
@@ -176,8 +184,11 @@ def _check_finite(matrix: Tensor) -> None:
         value = matrix[row, column]
     else:
         entry = int(wrong.nonzero()[0])
-        row, value = int(matrix.row_indices()[entry]), values[entry]
-        column = int(torch.searchsorted(matrix.ccol_indices(), entry, right=True)) - 1
+        by_column = matrix.layout == torch.sparse_csc
+        starts = matrix.ccol_indices() if by_column else matrix.crow_indices()
+        inner = matrix.row_indices() if by_column else matrix.col_indices()
+        outer, other, value = int(torch.searchsorted(starts, entry, right=True)) - 1, int(inner[entry]), values[entry]
+        row, column = (other, outer) if by_column else (outer, other)
     raise ValueError(
         f"feature column {column} of node {row} is not finite ({value.item()}): impute or drop it before "
         f"factorising ({int(wrong.sum())} such entries in all)"

@@ -55,7 +55,7 @@ class Registry(Mapping[str, Item]):
     def find(self, name: str) -> Item:
         """An entry by its name; an unknown name is an error that lists the names there are."""
         if name not in self:
-            raise ValueError(f"there is no {self._kind} {name!r}: choose one of {', '.join(sorted(self))}")
+            raise ValueError(f"there is no {self._kind} {name!r}: choose one of {', '.join(self)}")
         return self[name]
 
     def name_of(self, item: object) -> str | None:

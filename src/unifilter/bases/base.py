@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -54,6 +55,12 @@ class Basis(ABC):
             f"{self!r} adapts to the signal, so no fixed weights give every signal back: "
             "choose initial weights yourself, or take a fixed polynomial family"
         )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Its registered name and parameters, from which :func:`unifilter.bases.basis_from_dict` makes it again."""
+        from unifilter.bases import basis_to_dict  # which knows every basis, and so comes after this file
+
+        return basis_to_dict(self)
 
     def __repr__(self) -> str:
         parameters = ", ".join(f"{name}={value!r}" for name, value in vars(self).items())

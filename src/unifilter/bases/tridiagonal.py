@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -41,6 +43,23 @@ class Tridiagonal:
         """Which vectors exist, bool ``[hops + 1, channels]``; the others are zero."""
         return torch.arange(self.hops + 1, device=self.alpha.device)[:, None] < self.dimension
 
+    def to(self, *where: Any) -> Tridiagonal:
+        """In another precision or on another device, named as in :meth:`torch.Tensor.to`."""
+        alpha, beta, norm = (value.to(*where) for value in (self.alpha, self.beta, self.norm))
+        return Tridiagonal(alpha, beta, norm, self.dimension.to(alpha.device))
+
+    def select(self, channels: Any) -> Tridiagonal:
+        """Some of the channels, by their indices, a mask or a slice."""
+        return Tridiagonal(
+            self.alpha[:, channels], self.beta[:, channels], self.norm[channels], self.dimension[channels]
+        )
+
+    def truncate(self, hops: int) -> Tridiagonal:
+        """What fewer hops would have given."""
+        if not 1 <= hops <= self.hops:
+            raise ValueError(f"hops must be 1 to {self.hops}, which is what was factored, not {hops!r}")
+        return Tridiagonal(self.alpha[: hops + 1], self.beta[:hops], self.norm, self.dimension.clamp(max=hops + 1))
+
     def first(self) -> Tensor:
         """Coordinates of the normalised signal, ``[hops + 1, channels]``: the first unit vector."""
         start = torch.zeros_like(self.alpha)
@@ -68,15 +87,26 @@ class Tridiagonal:
         Returns ``[hops + 1, *lam.shape, channels]``; zero beyond the reached dimension.
         """
         mu = 1 - lam.to(self.alpha.dtype)[..., None]
-        reached = self.reached
-        values = [torch.ones_like(mu) * reached[0]]
+        start = torch.ones_like(mu) * self.reached[0]
+        return torch.stack(list(self.sequence(lambda y: mu * y, start)))
+
+    def sequence(self, multiply: Callable[[Tensor], Tensor], start: Tensor) -> Iterator[Tensor]:
+        r"""Yield :math:`\pi_0(\mathbf{P}) y, \dots, \pi_K(\mathbf{P}) y` by the three-term recurrence.
+
+        Args:
+            multiply: The product with :math:`\mathbf{P}`, or with a number in its place.
+            start: What the polynomials are applied to, ``[..., channels]``; of the signals themselves, divided by their
+                length, they are the Lanczos vectors.
+        """
+        previous, current = torch.zeros_like(start), start
+        yield current
         for k in range(self.hops):
-            following = (mu - self.alpha[k]) * values[k]
+            following = multiply(current) - self.alpha[k] * current
             if k > 0:
-                following = following - self.beta[k - 1] * values[k - 1]
-            # Beyond the reached dimension beta is zero and the polynomial is too: no division by it is looked at.
-            values.append(torch.where(reached[k + 1], following / self.beta[k], 0.0))
-        return torch.stack(values)
+                following = following - self.beta[k - 1] * previous
+            # Beyond the reached dimension beta is zero and the vector is too: no division by it is looked at.
+            previous, current = current, torch.where(self.beta[k] > 0, following / self.beta[k], 0.0)
+            yield current
 
     def frequencies(self, coefficients: Tensor) -> Tensor:
         r"""Definition 2.2 for vectors given by their coordinates ``[m, hops + 1, channels]``, without any vector.

@@ -12,6 +12,7 @@ from unifilter.cli.options import AsJson, DataDir
 from unifilter.datasets import load_dataset
 from unifilter.explanation import SpectralExplanation, explain
 from unifilter.factorization import factorize
+from unifilter.runs import RunFolder
 
 
 def explain_command(
@@ -33,7 +34,7 @@ def explain_command(
         raise ValueError(
             f"--out cannot be a {out.suffix or 'file without an ending'}: use one of {', '.join(_WRITERS)}"
         )
-    if (Path(dataset_or_run) / "config.json").exists():
+    if RunFolder.is_run(Path(dataset_or_run)):
         explanation = explain(dataset_or_run, tau=tau, homophily=homophily, data_dir=data_dir)
     else:
         dataset = load_dataset(dataset_or_run, data_dir, features)

@@ -12,8 +12,8 @@ from unifilter._internal.files import write_csv
 from unifilter.cli.options import AsJson, DataDir
 from unifilter.cli.output import print_json, print_table
 from unifilter.datasets import load_dataset
-from unifilter.estimators import UniFilterClassifier
-from unifilter.runs.run import MODEL_FILE
+from unifilter.estimators import NodeClassifier
+from unifilter.runs import RunFolder
 
 
 def predict_command(
@@ -29,7 +29,7 @@ def predict_command(
         raise ValueError(f"{out} is a folder: pass the name of a file to --out")
     if out.exists() and not force:
         raise ValueError(f"{out} exists: pass --force to write over it, or another --out")
-    clf = UniFilterClassifier.load(_model_file(model))
+    clf = NodeClassifier.load(_model_file(model))
     dataset = load_dataset(graph, data_dir)
     probabilities = clf.predict_proba(graph=dataset.graph, x=dataset.features)
     predicted = clf.classes_[probabilities.argmax(axis=1)]
@@ -54,10 +54,9 @@ def predict_command(
 def _model_file(model: Path) -> Path:
     if not model.is_dir():
         return model
-    stored = model / MODEL_FILE
+    stored = RunFolder(model).model_path
     if not stored.exists():
         raise FileNotFoundError(
-            f"there is no {MODEL_FILE} in {model}: pass the folder of a finished run of unifilter or one of its "
-            "variants, or a model file"
+            f"there is no {stored.name} in {model}: pass the folder of a run that has finished a split, or a model file"
         )
     return stored

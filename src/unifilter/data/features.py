@@ -18,16 +18,21 @@ FeatureScaling = Literal["raw", "row", "l2"]
 # Bags of words fill 0.5 % (Actor) to 10 % (Pubmed) of their matrix, measured features most of it.
 SPARSE_BELOW = 0.125
 
+_NUMPY_TYPES = {torch.float32: np.float32, torch.float64: np.float64}
 # Rows that are worked on at once, so that no second copy of a large matrix is made.
 _BLOCK_ROWS = 4096
 
 
-def pack_features(x: Any) -> Tensor:
-    """Features as float32, sparse CSR where fewer than an eighth of the entries are not zero, else dense.
+def pack_features(x: Any, dtype: torch.dtype = torch.float32) -> Tensor:
+    """Features in one precision, sparse CSR where fewer than an eighth of the entries are not zero, else dense.
 
     Args:
         x: A matrix: numpy, scipy sparse, or a torch tensor of any layout.
+        dtype: float32 or float64.
     """
+    if dtype not in _NUMPY_TYPES:
+        raise ValueError(f"features can be float32 or float64, not {dtype}: pass one of them as dtype")
+    numpy_dtype = _NUMPY_TYPES[dtype]
     matrix = _as_numpy_or_scipy(x)
     if matrix.dtype.kind not in "biuf":
         raise ValueError(f"features must be numbers, not {matrix.dtype}: encode them as float32 first")
@@ -38,8 +43,8 @@ def pack_features(x: Any) -> Tensor:
         filled = matrix.nnz if sparse else np.count_nonzero(matrix)
         if filled >= SPARSE_BELOW * max(matrix.shape[0] * matrix.shape[1], 1):
             dense = matrix.toarray() if sparse else matrix
-            return _shared_tensor(np.ascontiguousarray(dense, dtype=np.float32))
-        rows = sp.csr_array(matrix).astype(np.float32, copy=False)
+            return _shared_tensor(np.ascontiguousarray(dense, dtype=numpy_dtype))
+        rows = sp.csr_array(matrix).astype(numpy_dtype, copy=False)
     if not rows.has_canonical_format:
         rows = rows.copy()  # the arrays may be the caller's
         rows.sum_duplicates()
@@ -54,13 +59,9 @@ def pack_features(x: Any) -> Tensor:
 
 
 def checked_features(x: Any, num_nodes: int) -> Tensor:
-    """Finite float32 features, one row per node: dense, or CSR where they came sparse."""
-    matrix = as_feature_matrix(x, num_nodes)
-    if matrix.layout == torch.strided:
-        return matrix.float()
-    with without_torch_notices():
-        rows = x.detach() if isinstance(x, Tensor) and x.layout == torch.sparse_csr else matrix.to_sparse_csr()
-        return rows.float()
+    """Finite features, one row per node: dense, or CSR where they came sparse."""
+    matrix = as_feature_matrix(x, num_nodes, sparse="csr")
+    return matrix.detach()
 
 
 def scale_rows(features: Tensor, scaling: Literal["row", "l2"]) -> Tensor:
@@ -80,12 +81,12 @@ def scale_rows(features: Tensor, scaling: Literal["row", "l2"]) -> Tensor:
         total = total.sqrt()
     divisor = torch.where(total > 0, total, 1.0)
     if row is None:
-        return (values / divisor[:, None]).float()
+        return (values / divisor[:, None]).to(features.dtype)
     with without_torch_notices():
         return torch.sparse_csr_tensor(
             features.crow_indices(),
             features.col_indices(),
-            (values / divisor[row]).float(),
+            (values / divisor[row]).to(features.dtype),
             size=features.shape,
             check_invariants=False,
         )
@@ -102,7 +103,7 @@ def features_digest(features: Tensor) -> bytes:
         block.sort_indices()
         counts.update(np.diff(block.indptr).astype("<i8").tobytes())
         columns.update(block.indices.astype("<i8").tobytes())
-        values.update(block.data.astype("<f4").tobytes())
+        values.update(block.data.astype("<f8" if block.data.dtype == np.float64 else "<f4").tobytes())
     shape = np.array(matrix.shape, dtype="<i8").tobytes()
     return shape + counts.digest() + columns.digest() + values.digest()
 

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from unifilter._internal.checks import as_labels, as_node_mask, check_choice
+from unifilter._internal.checks import as_labels, as_node_mask, check_choice, without_torch_notices
 from unifilter.data.features import FeatureScaling, checked_features, features_digest, pack_features, scale_rows
+from unifilter.data.metric import METRICS, Metric
 from unifilter.data.splits import Split, check_split, masks_to_splits, named_random_splits, stratified_split
 from unifilter.graph import Graph
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
-
-Metric = Literal["accuracy", "roc_auc"]
 
 # Splits are named after the shares of the nodes that they train on, and can be asked for by that number.
 _SHORT_NAMES = {"60": "random-60-20-20", "48": "geom-gcn-48-32-20"}
@@ -35,7 +35,7 @@ class NodeDataset:
     Attributes:
         name: Name of the data set, or the stem of the file it came from.
         graph: The graph.
-        features: ``[num_nodes, num_features]``, float32; a sparse CSR tensor where they came sparse.
+        features: ``[num_nodes, num_features]``, float32 or float64; a sparse CSR tensor where they came sparse.
         labels: Class indices, int64 ``[num_nodes]``; -1 is unknown.
         class_names: What the classes are called, in the order of their indices.
         splits: The splits the data set comes with, by the name of their rule.
@@ -66,7 +66,7 @@ class NodeDataset:
     source: str = ""
 
     def __post_init__(self) -> None:
-        check_choice("metric", self.metric, ("accuracy", "roc_auc"))
+        check_choice("metric", self.metric, METRICS)
         check_choice("feature_scaling", self.feature_scaling, ("raw", "row", "l2"))
         nodes = self.graph.num_nodes
         labels = as_labels(self.labels, nodes)
@@ -86,6 +86,22 @@ class NodeDataset:
             ("splits", {name: tuple(split_set) for name, split_set in self.splits.items()}),
         ):
             object.__setattr__(self, name, value)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # torch cannot pickle sparse tensors, so these are stored as what they are made of.
+        state = {**self.__dict__}
+        if self.features.layout == torch.sparse_csr:
+            x = self.features
+            state["features"] = x.crow_indices(), x.col_indices(), x.values(), tuple(x.shape)
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        if isinstance(state["features"], tuple):
+            starts, columns, values, shape = state["features"]
+            with without_torch_notices():
+                rows = torch.sparse_csr_tensor(starts, columns, values, shape, check_invariants=False)
+            state = {**state, "features": rows}
+        self.__dict__.update(state)
 
     def __repr__(self) -> str:
         scaling = "" if self.feature_scaling == "raw" else f", feature_scaling={self.feature_scaling!r}"
@@ -107,18 +123,19 @@ class NodeDataset:
         """The classes that have a name, and at least those that occur."""
         return max(len(self.class_names), int(self.labels.max()) + 1)
 
+    @property
+    def class_values(self) -> np.ndarray:
+        """What is predicted: the names of the classes, or their numbers where they have none."""
+        return np.array(self.class_names or [str(index) for index in range(self.num_classes)])
+
     @cached_property
     def checksum(self) -> str:
         """SHA-256 of the content: edges and weights, features as they are now, labels.
 
         It is the same on every machine, wherever the data was found, and whether the features are sparse or dense.
         """
-        edges, weights = self.graph.edges()
         digest = hashlib.sha256(b"unifilter data set, form 1\n")
-        digest.update(f"{self.num_nodes} {self.graph.self_loops}\n".encode())
-        digest.update(edges.cpu().numpy().astype("<i8").tobytes())
-        if self.graph.weights is not None:
-            digest.update(weights.cpu().numpy().astype("<f8").tobytes())
+        self.graph.update_digest(digest)
         digest.update(features_digest(self.features))
         digest.update(self.labels.numpy().astype("<i8").tobytes())
         return digest.hexdigest()
@@ -136,7 +153,15 @@ class NodeDataset:
                 f"the features of {self.name!r} are already scaled ({self.feature_scaling!r}) and cannot become "
                 f'{scaling!r}: load the data set again with features="{scaling}"'
             )
-        return replace(self, features=scale_rows(self.features, scaling), feature_scaling=scaling)
+        return self.with_checked(features=scale_rows(self.features, scaling), feature_scaling=scaling)
+
+    def with_checked(self, **changes: Any) -> NodeDataset:
+        """The same data with some attributes changed to what is known to be right: nothing is checked again."""
+        other = copy.copy(self)
+        other.__dict__.pop("checksum", None)
+        for name, value in changes.items():
+            object.__setattr__(other, name, value)
+        return other
 
     def split(self, name: str, index: int = 0) -> Split:
         """One split by the name of its rule.

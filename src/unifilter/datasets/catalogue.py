@@ -6,7 +6,7 @@ import difflib
 from dataclasses import dataclass
 from typing import Literal
 
-from unifilter.data.node_dataset import Metric
+from unifilter.data import Metric
 from unifilter.datasets.checksums import CHECKSUMS
 from unifilter.datasets.formats import ogb, planetoid
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -70,12 +70,8 @@ def load_dataset(
     else:
         entry = catalogue.find(str(name_or_path))
         folder = data_directory(data_dir)
-        dataset = replace(
-            _read_form(entry, _fetch_form(entry, folder), folder),
-            name=entry.name,
-            metric=entry.metric,
-            citation=entry.citation,
-            licence=entry.licence,
+        dataset = _read_form(entry, _fetch_form(entry, folder), folder).with_checked(
+            name=entry.name, metric=entry.metric, citation=entry.citation, licence=entry.licence
         )
     return dataset.scaled(features)
 
@@ -165,7 +161,7 @@ def _read_form(entry: Entry, form: Form, folder: Path) -> NodeDataset:
         dataset = ogb.read(paths[0].parents[1])
     if unlisted:
         sums = ", ".join(f"{path} {digest}" for path, digest in unlisted.items())
-        dataset = replace(dataset, source=f"{dataset.source}; no published sha256 is known, found {sums}")
+        dataset = dataset.with_checked(source=f"{dataset.source}; no published sha256 is known, found {sums}")
     return dataset
 
 

@@ -1,11 +1,14 @@
-"""A trained model as data: what prediction needs, in a file without code."""
+"""A trained model as a file: tensors and settings, no code.
+
+The format is safetensors. Its metadata holds one JSON document with the method's name and settings, the classes, and
+a digest of the whole file.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,164 +19,97 @@ from safetensors import SafetensorError
 from torch import Tensor
 
 from unifilter._internal.files import whole_file
+from unifilter._internal.plain import plain
 from unifilter._internal.version import __version__
-from unifilter.bases import Tridiagonal
-from unifilter.data import pack_features, scale_rows
-from unifilter.factorization import apply_recurrence
-from unifilter.graph import Graph
-from unifilter.methods import Fitted
-from unifilter.methods.uni_filter import UniFilterMethod
-from unifilter.nn import MLP, UniFilter
+from unifilter.estimators.trained_model import TrainedModel
+from unifilter.methods import METHODS, ModelShape
 
-_FORMAT = 1
-_TRIDIAGONAL = ("alpha", "beta", "norm", "dimension")
-# The digest is of the whole file, with this in its own place.
-_NO_DIGEST = "0" * 64
+_FORMAT = 2
+_KEY = "unifilter"
+# The digest is of the file with this in its place; it occurs nowhere else.
+_NO_DIGEST = "?" * 64
+_REMEDY = "pass a file that save() wrote, or copy it again"
 
 
-@dataclass(frozen=True, eq=False)
-class StoredModel:
-    """A filter as weights on recurrence coefficients, and the perceptron behind it.
+def save_model(model: TrainedModel, path: str | os.PathLike[str]) -> None:
+    """Write a model to a file, which is whole or not there."""
+    header = _header(model)
+    tensors = {name: value.contiguous() for name, value in model.network.state_dict().items()}
+    content = safetensors.torch.save(tensors, {_KEY: json.dumps(header, sort_keys=True)})
+    with whole_file(path) as file:
+        file.write(content.replace(_NO_DIGEST.encode(), hashlib.sha256(content).hexdigest().encode(), 1))
 
-    Whatever basis was trained on, its filter is a sum of the factorisation's polynomials: prediction on any graph needs
-    nothing else.
 
-    Attributes:
-        parameters: The estimator's settings.
-        classes: What is predicted.
-        tridiagonal: Recurrence coefficients of the features.
-        filter: Weight of each polynomial and channel, ``[hops + 1, channels]``.
-        weights: The learned weights as the model has them, for reading.
-        perceptron: State of the :class:`unifilter.nn.MLP`.
-        shape: How it is built.
-        tau, homophily: What the basis was made with, where it has them.
-    """
-
-    parameters: dict[str, Any]
-    classes: np.ndarray
-    tridiagonal: Tridiagonal
-    filter: Tensor
-    weights: Tensor
-    perceptron: dict[str, Tensor]
-    shape: dict[str, Any]
-    tau: float | None
-    homophily: float | None
-
-    @classmethod
-    def from_fitted(
-        cls, fitted: Fitted, tridiagonal: Tridiagonal, classes: np.ndarray, parameters: dict[str, Any]
-    ) -> StoredModel:
-        """What is worth keeping of a trained :class:`unifilter.nn.UniFilter`."""
-        method, model, filter_of = fitted.method, fitted.learner.model, fitted.learner.lanczos_weights
-        if not isinstance(method, UniFilterMethod) or not isinstance(model, UniFilter) or filter_of is None:
-            raise ValueError(f"only UniFilter and its variants can be stored for prediction, not {method.name}")
-        learned, facts = model.learned_basis, fitted.learner.facts
-        return cls(
-            parameters={name: _plain(value) for name, value in parameters.items()},
-            classes=classes,
-            tridiagonal=tridiagonal,
-            filter=filter_of().cpu(),
-            weights=model.weights.detach().cpu(),
-            perceptron={name: value.detach().cpu() for name, value in model.mlp.state_dict().items()},
-            shape={
-                "hidden_channels": int(method.hidden_channels),
-                "num_layers": int(method.num_layers),
-                "batch_norm": bool(method.batch_norm),
-            },
-            tau=_number(facts.get("tau") if learned is None else learned.tau),
-            homophily=_number(facts.get("homophily") if learned is None else learned.homophily),
-        )
-
-    @torch.no_grad()
-    def logits(self, graph: Graph, x: Any) -> Tensor:
-        """Logits of every node of a graph, whose self-loops and raw features ``x`` are treated as in training."""
-        scaling, graph = self.parameters["features"], graph.with_self_loops(self.parameters["self_loops"])
-        features = pack_features(x)
-        features = features if scaling == "raw" else scale_rows(features, scaling)
-        mlp = MLP(self.tridiagonal.channels, out_channels=len(self.classes), **self.shape).to(self.filter)
-        mlp.load_state_dict(self.perceptron)
-        mlp.eval()
-        logits: Tensor = mlp(apply_recurrence(graph, features, self.tridiagonal, self.filter))
-        return logits
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write all of it to a file, which is whole or not there."""
-        tensors = {f"perceptron.{name}": value for name, value in self.perceptron.items()}
-        tensors |= {name: getattr(self.tridiagonal, name).detach().cpu() for name in _TRIDIAGONAL}
-        tensors |= {"filter": self.filter, "weights": self.weights}
-        header = {
-            "format": _FORMAT,
-            "unifilter": __version__,
-            "parameters": self.parameters,
-            "classes": self.classes.tolist(),
-            "shape": self.shape,
-            "tau": self.tau,
-            "homophily": self.homophily,
-            "sha256": _NO_DIGEST,
-        }
-        content = safetensors.torch.save(
-            {name: value.contiguous() for name, value in tensors.items()},
-            {"unifilter": json.dumps(header, sort_keys=True)},
-        )
-        with whole_file(path) as file:
-            file.write(_with_digest(content, _NO_DIGEST, _digest(content)))
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> StoredModel:
-        """Read what :meth:`save` wrote; a file that differs from it in a single byte is refused."""
-        if not Path(path).is_file():
-            raise FileNotFoundError(f"there is no model file {path}: pass the path of a file that save() wrote")
-        content = Path(path).read_bytes()
-        try:
-            tensors = safetensors.torch.load(content)
-            metadata = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")]).get("__metadata__", {})
-            header = json.loads(metadata.get("unifilter", "{}"))
-        except (SafetensorError, ValueError) as error:
-            raise ValueError(
-                f"{path} is not a model file, or not a whole one ({error}): pass a file that save() wrote, or copy it "
-                "again"
-            ) from None
-        if "sha256" not in header:
-            raise ValueError(f"{path} holds tensors, but no UniFilter model: pass a file that save() wrote")
-        if header["sha256"] != _digest(_with_digest(content, header["sha256"], _NO_DIGEST)):
-            raise ValueError(f"{path} was changed after it was saved, its digest is wrong: save the model again")
-        if header["format"] > _FORMAT:
-            raise ValueError(
-                f"{path} has format {header['format']}, and this version reads up to {_FORMAT}: update unifilter"
-            )
-        return cls(
-            parameters=header["parameters"],
-            classes=np.array(header["classes"]),
-            tridiagonal=Tridiagonal(*(tensors[name] for name in _TRIDIAGONAL)),
-            filter=tensors["filter"],
-            weights=tensors["weights"],
-            perceptron={
-                name.removeprefix("perceptron."): value
-                for name, value in tensors.items()
-                if name.startswith("perceptron.")
-            },
-            shape=header["shape"],
-            tau=header["tau"],
-            homophily=header["homophily"],
+def check_storable(model_or_method: Any) -> None:
+    """Raise a ``ValueError`` where a method could not be rebuilt from a file."""
+    method = getattr(model_or_method, "method", model_or_method)
+    method.plain_settings()
+    if METHODS.name_of(type(method)) is None:
+        raise ValueError(
+            f"the method {method.name!r} cannot be stored, because it could not be found again by name: register it "
+            f"first, register_method({type(method).__name__})"
         )
 
 
-def _plain(value: Any) -> Any:
-    """What JSON can hold; a basis that was passed as an object is named by how it is written."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    return value if value is None or isinstance(value, (bool, int, float, str)) else repr(value)
+def load_model(path: str | os.PathLike[str]) -> TrainedModel:
+    """Read what :func:`save_model` wrote."""
+    if not Path(path).is_file():
+        raise FileNotFoundError(f"there is no model file {path}: pass the path of a file that save() wrote")
+    header, tensors = _read(Path(path))
+    name = header["method"]
+    if name not in METHODS:
+        raise ValueError(
+            f"{path} holds a model of the method {name!r}, which is not known here: import the package that defines "
+            "it, which should call register_method, and load the model again"
+        )
+    method = METHODS[name].from_plain(header["settings"])
+    shape = ModelShape(header["in_channels"], header["num_classes"], header["facts"])
+    with torch.random.fork_rng(devices=[]):
+        # The initial weights are replaced at once: drawing them must not change the caller's random numbers.
+        network = method.network(shape)
+    if header["dtype"] == "float64":
+        network.double()
+    network.load_state_dict(tensors)
+    requested = METHODS[name].from_plain(header["requested"])
+    return TrainedModel(method, shape, network.eval(), np.array(header["classes"]), requested)
 
 
-def _number(value: Any) -> float | None:
-    return None if value is None else float(value.detach() if isinstance(value, Tensor) else value)
+def _header(model: TrainedModel) -> dict[str, Any]:
+    check_storable(model)
+    return {
+        "format": _FORMAT,
+        "unifilter": __version__,
+        "method": model.method.name,
+        "method_version": model.method.version,
+        "settings": model.method.plain_settings(),
+        "requested": model.requested.plain_settings(),
+        "in_channels": model.shape.in_channels,
+        "num_classes": model.shape.num_classes,
+        "facts": plain(dict(model.shape.facts)),
+        "classes": model.classes.tolist(),
+        "dtype": str(model.dtype).removeprefix("torch."),
+        "sha256": _NO_DIGEST,
+    }
 
 
-def _digest(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
-
-
-def _with_digest(content: bytes, old: str, new: str) -> bytes:
-    """The digest is in JSON that is itself a string in JSON, hence the backslashes."""
-    before, after = (f'\\"sha256\\": \\"{digest}\\"'.encode() for digest in (old, new))
-    return content.replace(before, after, 1)
+def _read(path: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
+    """Header and tensors, checked against the digest."""
+    content = path.read_bytes()
+    try:
+        tensors = safetensors.torch.load(content)
+        # safetensors gives no access to the metadata of bytes: the file starts with the length of its JSON header.
+        metadata = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")]).get("__metadata__", {})
+        header = json.loads(metadata.get(_KEY, "{}"))
+    except (SafetensorError, ValueError) as error:
+        raise ValueError(f"{path} is not a model file, or not a whole one ({error}): {_REMEDY}") from None
+    if not isinstance(header, dict) or "sha256" not in header:
+        raise ValueError(f"{path} holds tensors, but no UniFilter model: pass a file that save() wrote")
+    unsigned = content.replace(str(header["sha256"]).encode(), _NO_DIGEST.encode(), 1)
+    if header["sha256"] != hashlib.sha256(unsigned).hexdigest():
+        raise ValueError(f"{path} was changed after it was saved, its digest is wrong: save the model again")
+    if header["format"] != _FORMAT:
+        raise ValueError(
+            f"{path} has format {header['format']}, and this version reads {_FORMAT}: "
+            + ("update unifilter" if header["format"] > _FORMAT else "train and save the model again")
+        )
+    return header, tensors

@@ -1,6 +1,6 @@
 """The last stage: what a graph, its signals and a trained filter look like, as numbers, words, pictures and a page."""
 
-from unifilter.explanation.explain import explain
+from unifilter.explanation.assembling import explain
 from unifilter.explanation.node_view import NodeView, explain_node
 from unifilter.explanation.spectral_explanation import SpectralExplanation
 

@@ -12,11 +12,10 @@ import torch
 from torch import Tensor
 
 from unifilter.bases import Tridiagonal, Uni
+from unifilter.factorization.typical import possible_energy, weighted_quartiles
 
 # Laplacian eigenvalues at which curves are drawn: fine enough for the eye, few enough for every frame of the page.
 GRID = np.linspace(0.0, 2.0, 61)
-# Two equal weights make a half, whatever the order they are summed in.
-_SHARE_ROUNDING = 1e-9
 # Of the height of a chart, above and below its curves.
 _MARGIN = 0.06
 
@@ -68,32 +67,6 @@ def compute_curves(tridiagonal: Tridiagonal, tau: float, homophily: float, weigh
     )
 
 
-def possible_energy(polynomials: Tensor) -> Tensor:
-    r"""The largest share of a signal's energy that can be at an eigenvalue, as far as its tridiagonal says.
-
-    This is the Christoffel function :math:`1 / \sum_k \pi_k(\lambda)^2`: no measure with the same moments has more at
-    :math:`\lambda`, and the Gauss quadrature has exactly this at its points.
-
-    Args:
-        polynomials: ``[hops + 1, ..., channels]``, from
-            :meth:`unifilter.bases.tridiagonal.Tridiagonal.orthonormal_polynomials`.
-    """
-    return 1 / (polynomials**2).sum(dim=0)
-
-
-def weighted_quartiles(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Quartiles of each row, ``[3, rows]``: the smallest value with at least this share of the weight at or below it.
-
-    Without interpolation the order of values that are equal but for rounding does not matter: at tau 1 all channels
-    have the same response, and different weights.
-    """
-    order = np.argsort(values, axis=1)
-    ascending, weight = (np.take_along_axis(one, order, axis=1) for one in (values, weights))
-    below = weight.cumsum(axis=1)
-    places = [(below < (share - _SHARE_ROUNDING) * below[:, -1:]).sum(axis=1) for share in (0.25, 0.5, 0.75)]
-    return np.stack([np.take_along_axis(ascending, place[:, None], axis=1)[:, 0] for place in places])
-
-
 def response_axis(curves: Curves, span: tuple[float, float]) -> tuple[float, float]:
     """The part of the gain axis that a chart shows: 0, and the curves between two eigenvalues.
 
@@ -107,18 +80,6 @@ def response_axis(curves: Curves, span: tuple[float, float]) -> tuple[float, flo
     low, high = float(shown.min()), float(shown.max())
     margin = _MARGIN * (high - low) or 1.0
     return low - margin, high + margin
-
-
-def with_signal(tridiagonal: Tridiagonal) -> tuple[Tridiagonal, Tensor]:
-    """The channels that are not zero, in double precision on the CPU, and which they are."""
-    kept = (tridiagonal.dimension > 0).nonzero().flatten()
-    if len(kept) == 0:
-        raise ValueError("all feature columns are zero, so there is no signal to explain: pass other features")
-    alpha, beta, norm, dimension = (
-        value.detach()[..., kept].cpu()
-        for value in (tridiagonal.alpha, tridiagonal.beta, tridiagonal.norm, tridiagonal.dimension)
-    )
-    return Tridiagonal(alpha.double(), beta.double(), norm.double(), dimension), kept.cpu()
 
 
 def _angles(coefficients: Tensor) -> Tensor:

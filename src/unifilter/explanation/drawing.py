@@ -35,7 +35,7 @@ def _draw_weights(axes: Any, explanation: SpectralExplanation) -> None:
     frequency = explanation.curves.frequency
     axes.set(xlabel="frequency f of the basis vector (0 smooth, 1 alternating)")
     if explanation.weight is None:
-        axes.set_title("Nothing was trained: frequencies alone")
+        axes.set_title("No weights on this basis: frequencies alone")
         axes.plot(frequency, np.zeros_like(frequency), "|", color=_BLUE, markersize=22, markeredgewidth=2)
         axes.set_yticks([])
         return
@@ -68,13 +68,13 @@ def _draw_response(axes: Any, explanation: SpectralExplanation) -> None:
     first, last = explanation.feature_energy.span
     axes.axvspan(0, first, **outside)
     axes.axvspan(last, 2, label="at most 1 % of the energy at each end", **outside)
-    trained = "" if explanation.weight is not None else " of equal weights"
+    trained = explanation.weight is not None or explanation.response is not None
     axes.set(
         xlabel="Laplacian eigenvalue λ",
         ylabel="gain",
         xlim=(0, 2),
         ylim=explanation.response_axis,
-        title=f"Filter response{trained}",
+        title="Filter response" if trained else "Filter response of equal weights",
     )
     # Lines may pass behind it, wherever it is.
     axes.legend(edgecolor="none", framealpha=0.85)

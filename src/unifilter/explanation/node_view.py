@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
+from sklearn.utils.validation import check_is_fitted
+from torch import Tensor, nn
 
 from unifilter._internal.checks import as_feature_matrix
 from unifilter._internal.columns import dense_columns
 from unifilter.bases import Tridiagonal
-from unifilter.data import pack_features, scale_rows
-from unifilter.estimators import UniFilterClassifier
-from unifilter.explanation.trained import trained_basis
-from unifilter.graph import Graph
-from unifilter.nn import MLP
+from unifilter.estimators import NodeClassifier, TrainedModel
+from unifilter.graph import Graph, as_graph
 
-# Steps of the path integral; the perceptron bends at a few of them only, and `gap` says what is left.
+# Steps of the path integral; the MLP bends at a few of them only, and `gap` says what is left.
 _STEPS = 128
 # Columns worked on together: bounds the work space to a few vectors of that many columns.
 _COLUMNS = 256
@@ -84,17 +84,18 @@ class NodeView:
 
 
 def explain_node(
-    model: UniFilterClassifier, node: int, *, target: Any = None, graph: Graph | None = None, x: Any = None
+    model: NodeClassifier | TrainedModel, node: int, *, target: Any = None, graph: Any = None, x: Any = None
 ) -> NodeView:
     r"""Which hops, features and nodes moved the prediction of one node.
 
-    The perceptron is explained by integrated gradients (Sundararajan et al. 2017) along the straight way from zero to
+    The MLP is explained by integrated gradients (Sundararajan et al. 2017) along the straight way from zero to
     the node's filtered features :math:`z`: every channel gets the mean of the gradient on the way times :math:`z`. The
     filter before it is linear, so its part is exact: :math:`z_c = \sum_k w_k \sum_u [b_k(\mathbf{P})]_{vu} x_{uc}` is
     split by hop and by node without any further choice.
 
     Args:
-        model: A fitted classifier, or a loaded one together with ``graph`` and ``x``.
+        model: A fitted classifier, or a loaded one together with ``graph`` and ``x``; its method is UniFilter or a
+            variant of it.
         node: The node.
         target: The class whose score is explained; by default the predicted one.
         graph: Another graph than the one of ``fit``.
@@ -111,24 +112,24 @@ def explain_node(
         >>> view.by_hop.shape, view.by_feature.shape, view.by_node.shape
         ((5,), (34,), (34,))
     """
-    model._check_fitted()
-    graph, features = graph_and_features(model, graph, x)
-    if isinstance(node, bool) or not isinstance(node, (int, np.integer)) or not 0 <= node < graph.num_nodes:
-        raise ValueError(f"there is no node {node!r}: nodes are 0 to {graph.num_nodes - 1}")
-    stored = model._stored
-    basis = trained_basis(stored.parameters, stored.tau, stored.homophily)
-    tridiagonal = _double(stored.tridiagonal)
-    weights = stored.weights.double()
-    weighted = basis.coefficients(tridiagonal) * (weights[:, None, None] if weights.ndim == 1 else weights[:, None])
-    by_node, by_hop = _filtered_parts(graph, features, tridiagonal, weighted, int(node))
+    trained, network = _filter_and_mlp(model)
+    known_graph, features = _graph_and_features(model, trained, graph, x)
+    if isinstance(node, bool) or not isinstance(node, (int, np.integer)) or not 0 <= node < known_graph.num_nodes:
+        raise ValueError(f"there is no node {node!r}: nodes are 0 to {known_graph.num_nodes - 1}")
+    tridiagonal = network.tridiagonal.to("cpu", torch.float64)
+    weights = network.weights.detach().double()
+    weighted = network.basis.coefficients(tridiagonal) * (
+        weights[:, None, None] if weights.ndim == 1 else weights[:, None]
+    )
+    by_node, by_hop = _filtered_parts(known_graph, features, tridiagonal, weighted, int(node))
     filtered = by_hop.sum(dim=0)
-    perceptron = _perceptron(model)
+    mlp = copy.deepcopy(network.mlp).double().eval()
     with torch.no_grad():
-        logits = perceptron(filtered[None])[0]
-    classes = model.classes_.tolist()
+        logits = mlp(filtered[None])[0]
+    classes = trained.classes.tolist()
     predicted = int(logits.argmax())
     explained = predicted if target is None else _class_index(classes, target)
-    gradient, score, baseline = _integrated_gradient(perceptron, filtered, explained)
+    gradient, score, baseline = _integrated_gradient(mlp, filtered, explained)
     parts = by_hop * gradient
     return NodeView(
         node=int(node),
@@ -142,21 +143,34 @@ def explain_node(
     )
 
 
-def graph_and_features(model: UniFilterClassifier, graph: Graph | None, x: Any) -> tuple[Graph, Tensor]:
+def _filter_and_mlp(model: NodeClassifier | TrainedModel) -> tuple[TrainedModel, Any]:
+    """The trained model, and its network: a filter on a factorization with an MLP behind it."""
+    if isinstance(model, NodeClassifier):
+        check_is_fitted(model)
+    trained: TrainedModel = model.model_ if isinstance(model, NodeClassifier) else model
+    if trained.tridiagonal is None or trained.basis is None:
+        raise ValueError(
+            f"{trained.method.name} is no filter with an MLP behind it, so a prediction cannot be split by hop: "
+            "explain a node of unifilter, homfilter, hetfilter or ortfilter"
+        )
+    return trained, trained.network
+
+
+def _graph_and_features(
+    model: NodeClassifier | TrainedModel, trained: TrainedModel, graph: Any, x: Any
+) -> tuple[Graph, Tensor]:
     """The graph as the model sees it, and features scaled as it was trained on them."""
     if (graph is None) != (x is None):
         raise ValueError("another graph comes with its features: pass both graph and x")
     if graph is None:
-        if model._problem is None:
+        data = model.data_ if isinstance(model, NodeClassifier) else None
+        if data is None:
             raise ValueError(
                 "a loaded model has no graph of its own: pass one, explain_node(model, node, graph=..., x=...)"
             )
-        workspace = model._problem.workspace
-        graph, features = workspace.dataset.graph, workspace.scaled(model.features).features
-    else:
-        packed = pack_features(x)
-        features = packed if model.features == "raw" else scale_rows(packed, model.features)
-    return graph.with_self_loops(model.self_loops).to("cpu"), as_feature_matrix(features.cpu(), graph.num_nodes)
+        graph, x = data.graph, data.features
+    known = as_graph(graph, self_loops=trained.network.self_loops).to("cpu")
+    return known, as_feature_matrix(trained.prepare(x), known.num_nodes)
 
 
 def _filtered_parts(
@@ -177,37 +191,24 @@ def _filtered_parts(
     by_hop = torch.empty(len(weighted), tridiagonal.channels, dtype=torch.float64)
     for start in range(0, tridiagonal.channels, _COLUMNS):
         columns = slice(start, min(start + _COLUMNS, tridiagonal.channels))
-        alpha, beta, norm = tridiagonal.alpha[:, columns], tridiagonal.beta[:, columns], tridiagonal.norm[columns]
+        some = tridiagonal.select(columns)
         x = dense_columns(features, columns.start, columns.stop).double()
-        previous = torch.zeros_like(x)
-        current = torch.zeros_like(x)
-        current[node] = torch.where(norm > 0, 1 / norm, 0.0)
-        total = on_vectors[0, columns] * current
-        at_node = [(current * x).sum(dim=0)]
-        for k in range(tridiagonal.hops):
-            following = graph.propagate(current, check_finite=False) - alpha[k] * current
-            if k > 0:
-                following -= beta[k - 1] * previous
-            previous, current = current, torch.where(beta[k] > 0, following / beta[k], 0.0)
-            total += on_vectors[k + 1, columns] * current
-            at_node.append((current * x).sum(dim=0))
+        unit = torch.zeros_like(x)
+        unit[node] = torch.where(some.norm > 0, 1 / some.norm, 0.0)
+        total, at_node = torch.zeros_like(x), []
+        for k, vector in enumerate(some.sequence(partial(graph.propagate, check_finite=False), unit)):
+            total += on_vectors[k, columns] * vector
+            at_node.append((vector * x).sum(dim=0))
         by_node[:, columns] = total * x
         by_hop[:, columns] = torch.einsum("kic,ic->kc", weighted[:, :, columns], torch.stack(at_node))
     return by_node, by_hop
 
 
-def _perceptron(model: UniFilterClassifier) -> MLP:
-    stored = model._stored
-    mlp = MLP(stored.tridiagonal.channels, out_channels=len(stored.classes), **stored.shape).double()
-    mlp.load_state_dict(stored.perceptron)
-    return mlp.eval()
-
-
-def _integrated_gradient(perceptron: MLP, z: Tensor, target: int) -> tuple[Tensor, float, float]:
+def _integrated_gradient(mlp: nn.Module, z: Tensor, target: int) -> tuple[Tensor, float, float]:
     """Mean gradient of the class's score on the way from zero to ``z``, and the score at both ends."""
 
     def scores(points: Tensor) -> Tensor:
-        logits: Tensor = perceptron(points)
+        logits: Tensor = mlp(points)
         return logits[:, target] - logits.mean(dim=1)
 
     steps = (torch.arange(_STEPS, dtype=torch.float64) + 0.5) / _STEPS
@@ -222,11 +223,6 @@ def _class_index(classes: list[Any], target: Any) -> int:
     if target not in classes:
         raise ValueError(f"{target!r} is no class of this model: its classes are {', '.join(map(repr, classes))}")
     return classes.index(target)
-
-
-def _double(tridiagonal: Tridiagonal) -> Tridiagonal:
-    alpha, beta, norm = (value.cpu().double() for value in (tridiagonal.alpha, tridiagonal.beta, tridiagonal.norm))
-    return Tridiagonal(alpha, beta, norm, tridiagonal.dimension.cpu())
 
 
 def _largest(values: np.ndarray, count: int) -> list[tuple[int, float]]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 from torch_geometric.explain import ExplainerAlgorithm, Explanation
 from torch_geometric.explain.config import MaskType, ModelMode, ModelReturnType, ModelTaskLevel
 
-from unifilter.estimators import UniFilterClassifier
-from unifilter.explanation.node_view import explain_node, graph_and_features
+from unifilter.estimators import NodeClassifier
+from unifilter.explanation.node_view import explain_node
 from unifilter.graph import Graph
 
 
@@ -20,14 +21,13 @@ class PyGModel(nn.Module):
     Its columns are in the order of ``classifier.classes_``.
     """
 
-    def __init__(self, classifier: UniFilterClassifier) -> None:
+    def __init__(self, classifier: NodeClassifier) -> None:
         super().__init__()
-        classifier._check_fitted()
+        check_is_fitted(classifier)
         self.classifier = classifier
 
     def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:
-        graph, features = graph_and_features(self.classifier, Graph.from_edges(edge_index, len(x)), x)
-        return self.classifier._stored.logits(graph, features)
+        return self.classifier.model_.logits(Graph.from_edges(edge_index, len(x)), x)
 
 
 class UniFilterExplainer(ExplainerAlgorithm):  # type: ignore[misc]

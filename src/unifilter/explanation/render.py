@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from unifilter.explanation.curves import with_signal
+from unifilter.factorization.typical import with_signal
 
 if TYPE_CHECKING:
     from unifilter.explanation.spectral_explanation import SpectralExplanation

@@ -13,10 +13,11 @@ from torch import Tensor
 
 from unifilter._internal.checks import check_fraction
 from unifilter.bases import Tridiagonal
-from unifilter.explanation.curves import GRID, Curves, compute_curves, response_axis, with_signal
+from unifilter.explanation.curves import GRID, Curves, compute_curves, response_axis
 from unifilter.explanation.energy import EnergyShare, energy_share
 from unifilter.explanation.label_report import LabelReport
 from unifilter.explanation.verdict import verdict
+from unifilter.factorization.typical import with_signal
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -35,6 +36,8 @@ class SpectralExplanation:
         weights: The filter's weights ``[splits, hops + 1, 1]``, or ``[splits, hops + 1, channels]`` where every channel
             has its own; ``None`` where nothing was trained. The response is then that of equal weights.
         labels: What the labels say, ``None`` without labels or with one class.
+        response: Quartiles over channels ``[3, eigenvalues]`` of a learned filter that is not on the universal basis;
+            tau and homophily do not change it.
 
     Example:
         >>> from unifilter import factorize
@@ -58,6 +61,7 @@ class SpectralExplanation:
     tridiagonal: Tridiagonal
     weights: Tensor | None = None
     labels: LabelReport | None = field(default=None)
+    response: np.ndarray | None = None
 
     def __repr__(self) -> str:
         return (
@@ -88,7 +92,11 @@ class SpectralExplanation:
     @cached_property
     def curves(self) -> Curves:
         """Frequencies, angles and response at this tau and homophily."""
-        return compute_curves(self._signals, self.tau, self.homophily, self.filter_weights)
+        curves = compute_curves(self._signals, self.tau, self.homophily, self.filter_weights)
+        if self.response is None:
+            return curves
+        low, middle, high = self.response
+        return replace(curves, response=middle, response_low=low, response_high=high)
 
     @cached_property
     def feature_energy(self) -> EnergyShare:
@@ -181,6 +189,7 @@ class SpectralExplanation:
             "weight_spread": None if weight_spread is None else _listed(weight_spread),
             "splits": 0 if self.weights is None else len(self.weights),
             "lam": _listed(GRID),
+            "response_is_learned": self.response is not None,
             "response": _listed(self.curves.response),
             "response_low": _listed(self.curves.response_low),
             "response_high": _listed(self.curves.response_high),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +65,7 @@ class Session:
     def open_upload(self, path: Path) -> None:
         """The same with a file. One that cannot be read or explained changes nothing."""
         with self._one_thing(f"{path.name} is being opened"):
-            dataset = replace(read_upload(path, self.upload_limit), source="an upload")
+            dataset = read_upload(path, self.upload_limit).with_checked(source="an upload")
             try:
                 opened = open_dataset(dataset, published=False)
             except ValueError as error:
@@ -108,8 +107,8 @@ class Session:
             raise ValueError(f"nothing was trained as number {number} on {self.opened.dataset.name}: train it first")
         if found.explanation is None:
             raise ValueError(
-                f"the filter of {found.record['method']} is on no basis that can be explained: choose unifilter, "
-                "homfilter, hetfilter or ortfilter"
+                f"{found.record['method']} learns no filter that is a function of the eigenvalues: choose another "
+                "method"
             )
         return found.explanation
 
@@ -129,8 +128,8 @@ class Session:
     def _build(self, method: type[Method], epochs: int) -> Method:
         """With the published settings where there are any for this data set."""
         dataset = self.opened.dataset
-        published = method.presets[dataset.name] if self._published(method) else {}
-        built = method.with_settings({"metric": dataset.metric, **published, "epochs": epochs})
+        named = dataset.name if self.opened.published else None
+        built = method.preset(named, metric=dataset.metric, epochs=epochs)
         built.optimisation()  # which looks at the number of epochs
         return built
 

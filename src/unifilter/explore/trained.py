@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import torch
 
-from unifilter.datasets import Split
+from unifilter.data import Split
+from unifilter.estimators import Fitted
 from unifilter.explanation import SpectralExplanation, explain
 from unifilter.explanation.curves import GRID
-from unifilter.explanation.trained import universal_parameters
-from unifilter.explanation.typical_response import typical_response
-from unifilter.methods import Fitted, Workspace
-from unifilter.methods.uni_filter import UniFilterMethod
-from unifilter.runs.record import record_of
+from unifilter.methods import Workspace
+from unifilter.runs import record_of, typical_response
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +25,7 @@ class Trained:
         record: See :func:`unifilter.runs.record.record_of`.
         response: The learned filter at the eigenvalues of the page, median over the channels; ``None`` for a method
             without a filter.
-        explanation: For the filters that are on the universal basis or a corner of it.
+        explanation: For a method that learns a filter.
     """
 
     number: int
@@ -56,7 +53,7 @@ def keep(number: int, fitted: Fitted, workspace: Workspace, split: Split) -> Tra
     return Trained(
         number,
         record_of(fitted, workspace.dataset, split),
-        typical_response(fitted, workspace, GRID),
+        typical_response(fitted.model, GRID),
         _explanation(fitted, workspace),
     )
 
@@ -66,26 +63,9 @@ def finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _weights(fitted: Fitted) -> torch.Tensor:
-    """Of one split: ``[hops + 1]``, or ``[1, hops + 1, channels]`` where every channel has its own."""
-    weights: torch.Tensor = fitted.learner.model.weights  # type: ignore[assignment]
-    return weights.detach() if weights.ndim == 1 else weights.detach()[None]
-
-
 def _explanation(fitted: Fitted, workspace: Workspace) -> SpectralExplanation | None:
-    method, facts = fitted.method, fitted.learner.facts
-    if not isinstance(method, UniFilterMethod):
+    """Of a method that learns a filter; the others have none."""
+    dataset, model = workspace.dataset, fitted.model
+    if model.response(GRID) is None:
         return None
-    settings, dataset = method.settings(), workspace.dataset
-    tau, homophily = universal_parameters(settings, facts["tau"], facts["homophily"])
-    explanation = explain(
-        workspace.factorization(method.features, method.hops, method.self_loops),
-        graph=workspace.graph(method.self_loops),
-        labels=dataset.labels,
-        tau=tau,
-        homophily=homophily,
-        weights=_weights(fitted),
-        name=f"{dataset.name}, {method.name}",
-        class_names=dataset.class_names,
-    )
-    return replace(explanation, homophily_from="of the model")
+    return explain(model, dataset=dataset, name=f"{dataset.name}, {model.method.name}")

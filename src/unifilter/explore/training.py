@@ -10,9 +10,10 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, Literal
 
-from unifilter.datasets import Split
+from unifilter.data import Split
+from unifilter.estimators import fit
 from unifilter.explore.trained import Trained, finite, keep
-from unifilter.methods import Method, Problem, Workspace, fit
+from unifilter.methods import Method, Problem, Workspace
 from unifilter.training import DivergedWarning, History
 
 State = Literal["running", "done", "stopped", "failed"]

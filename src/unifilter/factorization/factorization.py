@@ -143,6 +143,21 @@ class Factorization:
         """The basis as functions of the Laplacian eigenvalue; see :meth:`unifilter.bases.Basis.evaluate`."""
         return make_basis(basis, **parameters).evaluate(lam, self.tridiagonal)
 
+    def truncate(self, hops: int) -> Factorization:
+        """What fewer hops would have given, without work: a factorization contains all shorter ones.
+
+        Example:
+            >>> import torch
+            >>> from unifilter import Graph, factorize
+            >>> ring = Graph.from_edges(torch.tensor([[0, 1, 2, 3, 4], [1, 2, 3, 4, 0]]))
+            >>> factorize(ring, torch.eye(5)[:, :2], hops=2).truncate(1)
+            Factorization(hops=1, num_nodes=5, channels=2, dtype=torch.float32, broken_down=0)
+        """
+        if hops == self.hops:
+            return self
+        tridiagonal = self.tridiagonal.truncate(hops)
+        return Factorization(self.vectors[: hops + 1], tridiagonal)
+
     def diagnostics(self, homophily: float = 0.5) -> Diagnostics:
         """How accurate the factorisation is, channel by channel.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import torch
@@ -44,17 +45,12 @@ def apply_recurrence(graph: Graph, x: Any, tridiagonal: Tridiagonal, weights: Te
     result = torch.empty(features.shape, dtype=features.dtype, device=features.device)
     for start in range(0, tridiagonal.channels, _COLUMNS):
         columns = slice(start, min(start + _COLUMNS, tridiagonal.channels))
-        alpha, beta = tridiagonal.alpha[:, columns].to(result), tridiagonal.beta[:, columns].to(result)
-        norm, weight = tridiagonal.norm[columns].to(result), weights[:, columns].to(result)
-        previous = torch.zeros_like(result[:, columns])
-        # A signal that was all zero has no polynomials, and a vector beyond the reached dimension is zero.
-        current = torch.where(norm > 0, dense_columns(features, columns.start, columns.stop) / norm, 0.0)
-        total = weight[0] * current
-        for k in range(tridiagonal.hops):
-            following = graph.propagate(current, check_finite=False) - alpha[k] * current
-            if k > 0:
-                following -= beta[k - 1] * previous
-            previous, current = current, torch.where(beta[k] > 0, following / beta[k], 0.0)
-            total += weight[k + 1] * current
+        some, weight = tridiagonal.select(columns).to(result.device, result.dtype), weights[:, columns].to(result)
+        x = dense_columns(features, columns.start, columns.stop)
+        # A signal that was all zero has no polynomials.
+        unit = torch.where(some.norm > 0, x / some.norm, 0.0)
+        total = torch.zeros_like(unit)
+        for k, vector in enumerate(some.sequence(partial(graph.propagate, check_finite=False), unit)):
+            total = total + weight[k] * vector
         result[:, columns] = total
     return result

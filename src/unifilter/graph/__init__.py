@@ -1,6 +1,7 @@
 """The graph and what can be measured on it: propagation, homophily, frequencies of signals."""
 
 from unifilter.graph.graph import Duplicates, Graph, SelfLoops
+from unifilter.graph.graph_like import as_graph
 from unifilter.graph.homophily import (
     HomophilyEstimate,
     adjusted_homophily,
@@ -17,6 +18,7 @@ __all__ = [
     "HomophilyEstimate",
     "SelfLoops",
     "adjusted_homophily",
+    "as_graph",
     "class_homophily",
     "dirichlet_energy",
     "edge_homophily",

@@ -68,6 +68,9 @@ class Graph:
         self.weights = weights
         self.self_loops = self_loops
         self.duplicates = duplicates
+        self._matrices: dict[torch.dtype, Tensor] = {}
+        # What others compute from the graph and want to keep as long as it lives.
+        self.cache: dict[str, Any] = {}
 
     @classmethod
     def from_edges(
@@ -164,6 +167,15 @@ class Graph:
             duplicates=duplicates,
         )
 
+    def __getstate__(self) -> dict[str, Any]:
+        # What is cached is found again, and torch cannot pickle sparse tensors.
+        names = ("row_start", "neighbours", "weights", "self_loops", "duplicates")
+        return {**{name: getattr(self, name) for name in names}, "_matrices": {}, "cache": {}}
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Graph:
+        # A graph does not change, so a copy would only take memory: clones of an estimator share it.
+        return self
+
     def __repr__(self) -> str:
         return (
             f"{type(self).__name__}(num_nodes={self.num_nodes}, num_edges={self.num_edges}, "
@@ -213,12 +225,17 @@ class Graph:
     @cached_property
     def checksum(self) -> str:
         """SHA-256 of the nodes, edges and weights: the same on every machine and device."""
+        digest = hashlib.sha256()
+        self.update_digest(digest)
+        return digest.hexdigest()
+
+    def update_digest(self, digest: Any) -> None:
+        """Add the nodes, edges and weights to a digest of :mod:`hashlib`."""
         edges, weights = self.edges()
-        digest = hashlib.sha256(f"{self.num_nodes} {self.self_loops}\n".encode())
+        digest.update(f"{self.num_nodes} {self.self_loops}\n".encode())
         digest.update(edges.cpu().numpy().astype("<i8").tobytes())
         if self.weights is not None:
             digest.update(weights.cpu().numpy().astype("<f8").tobytes())
-        return digest.hexdigest()
 
     @cached_property
     def degree(self) -> Tensor:
@@ -289,7 +306,12 @@ class Graph:
         return propagated[:, 0] if np.ndim(x) == 1 else propagated
 
     def propagation_matrix(self, dtype: torch.dtype = torch.float32) -> Tensor:
-        r""":math:`\mathbf{P}` as a torch CSR tensor."""
+        r""":math:`\mathbf{P}` as a torch CSR tensor, computed once."""
+        if dtype not in self._matrices:
+            self._matrices[dtype] = self._compute_matrix(dtype)
+        return self._matrices[dtype]
+
+    def _compute_matrix(self, dtype: torch.dtype) -> Tensor:
         adjacency, root = self.adjacency(dtype), self.root_degree(dtype)
         columns, rows = adjacency.col_indices(), torch.repeat_interleave(root, self.row_start.diff())
         values = adjacency.values() / rows / root[columns]

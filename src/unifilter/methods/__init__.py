@@ -1,19 +1,19 @@
-"""Methods: every model with its hyper-parameters, published settings and stop rule. To add one, write its file and
-name it in the table below.
+"""Methods: every model with its hyper-parameters, published settings and stop rule. To add one here, write its file
+and name it in the table below; elsewhere, register it.
 """
 
 from __future__ import annotations
 
+from unifilter._internal.registry import Registry
 from unifilter.methods.asgc import ASGCMethod
 from unifilter.methods.bernnet import BernNetMethod
 from unifilter.methods.chebnet import ChebNetMethod
 from unifilter.methods.chebnetii import ChebNetIIMethod
 from unifilter.methods.evennet import EvenNetMethod
-from unifilter.methods.fit import Fitted, delete_checkpoints, fit
 from unifilter.methods.gcn import GCNMethod, ResidualGCNMethod
 from unifilter.methods.gprgnn import GPRGNNMethod
 from unifilter.methods.jacobiconv import JacobiConvMethod
-from unifilter.methods.method import Learner, Method
+from unifilter.methods.method import Learner, Method, ModelShape, Preset
 from unifilter.methods.mlp import MLPMethod
 from unifilter.methods.optbasis import OptBasisMethod
 from unifilter.methods.problem import Problem, Workspace
@@ -22,46 +22,59 @@ from unifilter.methods.sign import SIGNMethod
 from unifilter.methods.specformer import SpecformerMethod
 from unifilter.methods.uni_filter import HetFilterMethod, HomFilterMethod, OrtFilterMethod, UniFilterMethod
 
-METHODS: dict[str, type[Method]] = {
-    method.name: method
-    for method in (
-        UniFilterMethod,
-        HomFilterMethod,
-        HetFilterMethod,
-        OrtFilterMethod,
-        OptBasisMethod,
-        SGCMethod,
-        SIGNMethod,
-        ASGCMethod,
-        ChebNetMethod,
-        GPRGNNMethod,
-        EvenNetMethod,
-        ChebNetIIMethod,
-        BernNetMethod,
-        JacobiConvMethod,
-        SpecformerMethod,
-        MLPMethod,
-        GCNMethod,
-        ResidualGCNMethod,
-    )
-}
+METHODS: Registry[type[Method]] = Registry(
+    "method",
+    "unifilter.methods",
+    Method,
+    {
+        method.name: method
+        for method in (
+            UniFilterMethod,
+            HomFilterMethod,
+            HetFilterMethod,
+            OrtFilterMethod,
+            OptBasisMethod,
+            SGCMethod,
+            SIGNMethod,
+            ASGCMethod,
+            ChebNetMethod,
+            GPRGNNMethod,
+            EvenNetMethod,
+            ChebNetIIMethod,
+            BernNetMethod,
+            JacobiConvMethod,
+            SpecformerMethod,
+            MLPMethod,
+            GCNMethod,
+            ResidualGCNMethod,
+        )
+    },
+)
 
 
 def find_method(name: str) -> type[Method]:
     """A method by its name."""
-    if name not in METHODS:
-        raise ValueError(f"there is no method {name!r}: choose one of {', '.join(METHODS)}")
-    return METHODS[name]
+    return METHODS.find(name)
+
+
+def register_method(method: type[Method]) -> type[Method]:
+    """Make a method of your own known by its ``name``: to estimators, model files, the command line and tuning.
+
+    Can be used as a decorator. A package can offer its methods without this call, as entry points of the group
+    ``unifilter.methods``.
+    """
+    METHODS.register(getattr(method, "name", ""), method)
+    return method
 
 
 __all__ = [
     "METHODS",
-    "Fitted",
     "Learner",
     "Method",
+    "ModelShape",
+    "Preset",
     "Problem",
     "Workspace",
-    "delete_checkpoints",
     "find_method",
-    "fit",
+    "register_method",
 ]

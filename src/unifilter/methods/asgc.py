@@ -14,9 +14,10 @@ from typing_extensions import Self
 
 from unifilter.bases import Monomial, Tridiagonal
 from unifilter.kernels.combine import combine
-from unifilter.methods.method import Learner, Method
+from unifilter.methods.method import Learner, Method, ModelShape
 from unifilter.methods.problem import Problem
 from unifilter.methods.search import NETWORK
+from unifilter.nn import ASGC
 from unifilter.training import Patience
 
 _HOPS = (1, 2, 4, 8)
@@ -72,6 +73,11 @@ class ASGCMethod(Method):
         ridges = _RIDGES if self.ridge is None else (self.ridge,)
         return [replace(self, hops=k, ridge=rho) for k, rho in product(hops, ridges)]
 
+    def network(self, shape: ModelShape) -> ASGC:
+        if self.hops is None:
+            return self.candidates()[0].network(shape)
+        return ASGC(shape.in_channels, shape.num_classes, self.hops)
+
     def build(self, problem: Problem) -> Learner:
         if self.hops is None or self.ridge is None:
             return self.candidates()[0].build(problem)
@@ -86,25 +92,20 @@ class ASGCMethod(Method):
         filtered = combine(fact.vectors, _coordinates(fact.tridiagonal, beta).to(fact.vectors)[None])[0]
         # A loop of weight 1 keeps what an isolated node has, so that every power of P is the same there.
         filtered[isolated] = alone * beta.sum(dim=0).to(alone)
-        model = nn.Linear(fact.channels, problem.num_classes).to(filtered)
-
-        def forward(nodes: Tensor) -> Tensor:
-            logits: Tensor = model(filtered[nodes])
-            return logits
+        shape = self.shape(problem)
+        model = self.network(shape).to(filtered.device)
+        model.linear.to(filtered)  # alone: the filter stays in double precision
+        model.filter_weights.copy_(beta)
 
         def solve(nodes: Tensor) -> None:
-            _fit_logistic(model, filtered[nodes], problem.workspace.labels[nodes], self.inverse_regularization)
-
-        def response(lam: Tensor) -> Tensor:
-            powers = Monomial().evaluate(lam.double(), hops=self.hops)
-            return torch.einsum("k...,kc->...c", powers, beta).to(filtered)
+            _fit_logistic(model.linear, filtered[nodes], problem.workspace.labels[nodes], self.inverse_regularization)
 
         return Learner(
             model,
-            forward,
-            [{"params": list(model.parameters())}],
+            shape,
+            lambda nodes: model.forward_filtered(filtered[nodes]),
+            self.parameter_groups(model),
             Patience(),
-            response=response,
             solve=solve,
             refit=self.refit,
         )
@@ -136,10 +137,7 @@ def least_squares_filter(tridiagonal: Tridiagonal, penalty: float, isolated_ener
 
 
 def _powers(tridiagonal: Tridiagonal) -> Tensor:
-    double = Tridiagonal(
-        tridiagonal.alpha.double(), tridiagonal.beta.double(), tridiagonal.norm.double(), tridiagonal.dimension
-    )
-    return Monomial().coefficients(double)
+    return Monomial().coefficients(tridiagonal.to(torch.float64))
 
 
 def _coordinates(tridiagonal: Tridiagonal, beta: Tensor) -> Tensor:

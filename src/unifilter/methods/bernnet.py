@@ -6,12 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from unifilter.bases import Bernstein
-from unifilter.methods.decoupled import DecoupledMethod, transform_first
-from unifilter.methods.method import Learner
-from unifilter.methods.problem import Problem
+from unifilter.methods.decoupled import DecoupledMethod
+from unifilter.methods.method import ModelShape
 from unifilter.methods.search import DECOUPLED, RATES
-from unifilter.nn.decoupled import DecoupledFilter
+from unifilter.nn import BernNet
 from unifilter.training import LossWindow
 
 # The authors' settings, for 60/20/20 splits.
@@ -46,18 +44,8 @@ class BernNetMethod(DecoupledMethod):
     filter_lr: float = 0.01
     window: int = 200
 
-    def build(self, problem: Problem) -> Learner:
-        basis = Bernstein()
-        model = DecoupledFilter(
-            problem.dataset.num_features,
-            problem.num_classes,
-            basis,
-            basis.identity_weights(self.hops),
-            hops=self.hops,
-            hidden_channels=self.hidden_channels,
-            dropout=self.dropout,
-            filter_dropout=self.filter_dropout,
-            non_negative=True,
-        )
-        groups = model.parameter_groups(self.lr, self.weight_decay, self.filter_lr, filter_weight_decay=0.0)
-        return transform_first(self, problem, model, groups, LossWindow(self.window))
+    def network(self, shape: ModelShape) -> BernNet:
+        return BernNet(**self.sizes(shape))
+
+    def stop_rule(self) -> LossWindow:
+        return LossWindow(self.window)

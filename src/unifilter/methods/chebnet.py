@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, ClassVar
 
-from torch import Tensor
-
 from unifilter.data import FeatureScaling
-from unifilter.methods.method import Learner, Method
-from unifilter.methods.problem import Problem
+from unifilter.methods.method import Method, ModelShape
 from unifilter.methods.search import NETWORK
-from unifilter.nn.chebnet import ChebNet
+from unifilter.nn import ChebNet
 from unifilter.training import LossWindow
 
 
@@ -45,15 +41,8 @@ class ChebNetMethod(Method):
     weight_decay: float = 5e-4
     window: int = 200
 
-    def build(self, problem: Problem) -> Learner:
-        x = problem.workspace.inputs(self.features)
-        graph = problem.workspace.graph()
-        model = ChebNet(x.shape[1], self.hidden_channels, problem.num_classes, self.hops, self.dropout)
-        model.to(x.device, x.dtype)
+    def network(self, shape: ModelShape) -> ChebNet:
+        return ChebNet(shape.in_channels, self.hidden_channels, shape.num_classes, self.hops, self.dropout)
 
-        def forward(nodes: Tensor) -> Tensor:
-            logits: Tensor = model(x, partial(graph.propagate, check_finite=False))[nodes]
-            return logits
-
-        groups = [{"params": list(model.parameters()), "lr": self.lr, "weight_decay": self.weight_decay}]
-        return Learner(model, forward, groups, LossWindow(self.window))
+    def stop_rule(self) -> LossWindow:
+        return LossWindow(self.window)

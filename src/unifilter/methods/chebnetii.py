@@ -7,12 +7,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from unifilter._internal.checks import check_choice
-from unifilter.bases import ChebyshevInterpolation
-from unifilter.methods.decoupled import DecoupledMethod, transform_first
-from unifilter.methods.method import Learner
-from unifilter.methods.problem import Problem
+from unifilter.methods.decoupled import DecoupledMethod
+from unifilter.methods.method import ModelShape
 from unifilter.methods.search import DECAYS, DECOUPLED, RATES
-from unifilter.nn.decoupled import DecoupledFilter
+from unifilter.nn import ChebNetII
 from unifilter.training import LossWindow, Patience, StopRule
 
 # The authors' settings, for 60/20/20 splits; of Penn94 and Genius for the splits of LINKX. Where there is no filter_lr,
@@ -72,25 +70,15 @@ class ChebNetIIMethod(DecoupledMethod):
     stop: Literal["window", "best"] = "window"
     window: int = 200
 
-    def build(self, problem: Problem) -> Learner:
-        check_choice("operator", self.operator, ("laplacian", "adjacency"))
-        check_choice("stop", self.stop, ("window", "best"))
-        basis = ChebyshevInterpolation()
-        model = DecoupledFilter(
-            problem.dataset.num_features,
-            problem.num_classes,
-            basis,
-            basis.identity_weights(self.hops),
-            hops=self.hops,
-            hidden_channels=self.hidden_channels,
+    def network(self, shape: ModelShape) -> ChebNetII:
+        return ChebNetII(
+            **self.sizes(shape),
             num_layers=self.num_layers,
-            dropout=self.dropout,
-            filter_dropout=self.filter_dropout,
             batch_norm=self.batch_norm,
+            operator=self.operator,
             non_negative=self.non_negative,
-            mirrored=self.operator == "adjacency",
         )
-        groups = model.parameter_groups(self.lr, self.weight_decay, self.filter_lr, self.filter_weight_decay)
-        stop: StopRule = LossWindow(self.window) if self.stop == "window" else Patience(self.epochs, "score")
-        loops: Literal["add", "remove"] = "add" if self.operator == "adjacency" else "remove"
-        return transform_first(self, problem, model, groups, stop, self_loops=loops)
+
+    def stop_rule(self) -> StopRule:
+        check_choice("stop", self.stop, ("window", "best"))
+        return LossWindow(self.window) if self.stop == "window" else Patience(self.epochs, "score")

@@ -6,12 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from unifilter.data import FeatureScaling
-from unifilter.graph import SelfLoops
-from unifilter.methods.method import Learner, Method
-from unifilter.methods.problem import Problem
-from unifilter.nn.decoupled import DecoupledFilter
-from unifilter.nn.jacobi_conv import JacobiConv
-from unifilter.training import StopRule
+from unifilter.methods.method import Method, ModelShape
+from unifilter.nn import DecoupledFilter
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,10 +16,10 @@ class DecoupledMethod(Method):
 
     Attributes:
         hops: Degree K of the filter.
-        hidden_channels: Width of the perceptron.
-        lr, weight_decay: Of the perceptron.
-        dropout: Dropout in the perceptron.
-        filter_dropout: Dropout between perceptron and filter, ``dprate`` in the authors' scripts.
+        hidden_channels: Width of the MLP.
+        lr, weight_decay: Of the MLP.
+        dropout: Dropout in the MLP.
+        filter_dropout: Dropout between MLP and filter, ``dprate`` in the authors' scripts.
     """
 
     features: FeatureScaling = "row"
@@ -34,20 +30,19 @@ class DecoupledMethod(Method):
     dropout: float = 0.5
     filter_dropout: float = 0.5
 
+    def sizes(self, shape: ModelShape) -> dict[str, Any]:
+        """The arguments that all these networks have."""
+        return {
+            "in_channels": shape.in_channels,
+            "out_channels": shape.num_classes,
+            "hops": self.hops,
+            "hidden_channels": self.hidden_channels,
+            "dropout": self.dropout,
+            "filter_dropout": self.filter_dropout,
+        }
 
-def transform_first(
-    method: Method,
-    problem: Problem,
-    model: DecoupledFilter | JacobiConv,
-    parameter_groups: list[dict[str, Any]],
-    stop: StopRule,
-    self_loops: SelfLoops = "remove",
-) -> Learner:
-    """A learner that filters all nodes, whichever are asked for.
-
-    Its response is a function of the Laplacian eigenvalues of the graph that it filters on: the one with self-loops
-    where they are added.
-    """
-    graph, x = problem.workspace.graph(self_loops), problem.workspace.inputs(method.features)
-    model.to(x.device, x.dtype)
-    return Learner(model, lambda nodes: model(graph, x)[nodes], parameter_groups, stop, response=model.response)
+    def parameter_groups(self, model: DecoupledFilter) -> list[dict[str, Any]]:
+        # Where a method has no rates of its own for the filter: the learning rate of the MLP, and no weight decay.
+        filter_lr = getattr(self, "filter_lr", self.lr)
+        filter_weight_decay = getattr(self, "filter_weight_decay", 0.0)
+        return model.parameter_groups(self.lr, self.weight_decay, filter_lr, filter_weight_decay)

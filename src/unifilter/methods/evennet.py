@@ -6,15 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import torch
-
-from unifilter._internal.checks import check_fraction, check_hops
-from unifilter.bases import Even
-from unifilter.methods.decoupled import DecoupledMethod, transform_first
-from unifilter.methods.method import Learner
-from unifilter.methods.problem import Problem
+from unifilter.methods.decoupled import DecoupledMethod
+from unifilter.methods.method import ModelShape
 from unifilter.methods.search import DECOUPLED, RATES
-from unifilter.nn.decoupled import DecoupledFilter
+from unifilter.nn import EvenNet
 from unifilter.training import Patience
 
 # The authors' settings, for 60/20/20 splits.
@@ -54,17 +49,8 @@ class EvenNetMethod(DecoupledMethod):
     filter_lr: float = 0.01
     patience: int = 200
 
-    def build(self, problem: Problem) -> Learner:
-        alpha = check_fraction("alpha", self.alpha)
-        model = DecoupledFilter(
-            problem.dataset.num_features,
-            problem.num_classes,
-            Even(),
-            alpha * (1 - alpha) ** torch.arange(0, check_hops(self.hops) + 1, 2),
-            hops=self.hops,
-            hidden_channels=self.hidden_channels,
-            dropout=self.dropout,
-            filter_dropout=self.filter_dropout,
-        )
-        groups = model.parameter_groups(self.lr, self.weight_decay, self.filter_lr, filter_weight_decay=0.0)
-        return transform_first(self, problem, model, groups, Patience(self.patience, "loss"))
+    def network(self, shape: ModelShape) -> EvenNet:
+        return EvenNet(**self.sizes(shape), alpha=self.alpha)
+
+    def stop_rule(self) -> Patience:
+        return Patience(self.patience, "loss")

@@ -6,15 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from torch import Tensor
-
 from unifilter.data import FeatureScaling
-from unifilter.methods.method import Learner, Method
-from unifilter.methods.problem import Problem
+from unifilter.methods.method import Method, ModelShape
 from unifilter.methods.search import NETWORK
-from unifilter.nn.gcn import GCN, ResidualGCN
+from unifilter.nn import GCN, ResidualGCN
 from unifilter.nn.norms import Norm
-from unifilter.training import LossWindow, Patience
+from unifilter.training import LossWindow
 
 # On the 60/20/20 splits: Luan et al., Revisiting Heterophily For Graph Neural Networks, 2022.
 _SAME: dict[str, Any] = {"epochs": 5000, "input_dropout": True}
@@ -74,23 +71,25 @@ class GCNMethod(Method):
     decay_first_layer_only: bool = False
     window: int = 200
 
-    def build(self, problem: Problem) -> Learner:
-        x = problem.workspace.inputs(self.features)
-        propagation = problem.workspace.graph("add").propagation_matrix(x.dtype)
-        model = GCN(
-            x.shape[1], self.hidden_channels, problem.num_classes, self.num_layers, self.dropout, self.input_dropout
-        ).to(x.device, x.dtype)
+    def network(self, shape: ModelShape) -> GCN:
+        return GCN(
+            shape.in_channels,
+            self.hidden_channels,
+            shape.num_classes,
+            self.num_layers,
+            self.dropout,
+            self.input_dropout,
+        )
 
-        def forward(nodes: Tensor) -> Tensor:
-            logits: Tensor = model(x, propagation)[nodes]
-            return logits
-
+    def parameter_groups(self, model: GCN) -> list[dict[str, Any]]:
         rest = 0.0 if self.decay_first_layer_only else self.weight_decay
-        groups = [
+        return [
             {"params": list(layer.parameters()), "lr": self.lr, "weight_decay": rest if index else self.weight_decay}
             for index, layer in enumerate(model.layers)
         ]
-        return Learner(model, forward, groups, LossWindow(self.window))
+
+    def stop_rule(self) -> LossWindow:
+        return LossWindow(self.window)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,22 +122,13 @@ class ResidualGCNMethod(Method):
     weight_decay: float = 5e-4
     patience: int = 200
 
-    def build(self, problem: Problem) -> Learner:
-        x = problem.workspace.inputs(self.features)
-        propagation = problem.workspace.graph("add").propagation_matrix(x.dtype)
-        model = ResidualGCN(
-            x.shape[1],
+    def network(self, shape: ModelShape) -> ResidualGCN:
+        return ResidualGCN(
+            shape.in_channels,
             self.hidden_channels,
-            problem.num_classes,
+            shape.num_classes,
             self.num_layers,
             self.dropout,
             self.norm,
             self.residual,
-        ).to(x.device, x.dtype)
-
-        def forward(nodes: Tensor) -> Tensor:
-            logits: Tensor = model(x, propagation)[nodes]
-            return logits
-
-        groups = [{"params": list(model.parameters()), "lr": self.lr, "weight_decay": self.weight_decay}]
-        return Learner(model, forward, groups, Patience(self.patience))
+        )

@@ -6,16 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import torch
-from torch import Tensor
-
-from unifilter._internal.checks import check_fraction, check_hops
-from unifilter.bases import Monomial
-from unifilter.methods.decoupled import DecoupledMethod, transform_first
-from unifilter.methods.method import Learner
-from unifilter.methods.problem import Problem
+from unifilter.methods.decoupled import DecoupledMethod
+from unifilter.methods.method import ModelShape
 from unifilter.methods.search import DECOUPLED
-from unifilter.nn.decoupled import DecoupledFilter
+from unifilter.nn import GPRGNN
 from unifilter.training import LossWindow
 
 # The authors' settings. Those of Cora, Citeseer and Pubmed were tuned on sparse splits, 2.5 % of the nodes for training
@@ -49,24 +43,8 @@ class GPRGNNMethod(DecoupledMethod):
     alpha: float = 0.1
     window: int = 200
 
-    def build(self, problem: Problem) -> Learner:
-        model = DecoupledFilter(
-            problem.dataset.num_features,
-            problem.num_classes,
-            Monomial(),
-            pagerank_weights(self.alpha, self.hops),
-            hops=self.hops,
-            hidden_channels=self.hidden_channels,
-            dropout=self.dropout,
-            filter_dropout=self.filter_dropout,
-        )
-        groups = model.parameter_groups(self.lr, self.weight_decay, filter_lr=self.lr, filter_weight_decay=0.0)
-        return transform_first(self, problem, model, groups, LossWindow(self.window), self_loops="add")
+    def network(self, shape: ModelShape) -> GPRGNN:
+        return GPRGNN(**self.sizes(shape), alpha=self.alpha)
 
-
-def pagerank_weights(alpha: float, hops: int) -> Tensor:
-    r""":math:`\alpha (1-\alpha)^k`, and :math:`(1-\alpha)^K` for the last, so that they sum to 1; ``[hops + 1]``."""
-    check_fraction("alpha", alpha)
-    weights = alpha * (1 - alpha) ** torch.arange(check_hops(hops) + 1, dtype=torch.float64)
-    weights[-1] = (1 - alpha) ** hops
-    return weights.float()
+    def stop_rule(self) -> LossWindow:
+        return LossWindow(self.window)

@@ -8,11 +8,9 @@ from typing import Any, ClassVar
 
 from unifilter.bases import Jacobi
 from unifilter.data import FeatureScaling
-from unifilter.methods.decoupled import transform_first
-from unifilter.methods.method import Learner, Method
-from unifilter.methods.problem import Problem
+from unifilter.methods.method import Method, ModelShape
 from unifilter.methods.search import DECAYS, DROPOUTS, NETWORK, RATES
-from unifilter.nn.jacobi_conv import JacobiConv
+from unifilter.nn import JacobiConv
 from unifilter.training import Patience
 
 # The authors' settings, for 60/20/20 splits.
@@ -103,18 +101,22 @@ class JacobiConvMethod(Method):
     filter_weight_decay: float = 0.0
     patience: int = 200
 
-    def build(self, problem: Problem) -> Learner:
-        model = JacobiConv(
-            problem.dataset.num_features,
-            problem.num_classes,
+    def network(self, shape: ModelShape) -> JacobiConv:
+        return JacobiConv(
+            shape.in_channels,
+            shape.num_classes,
             Jacobi(self.a, self.b, self.published_sign),
             hops=self.hops,
             alpha=self.alpha,
             dropout=self.dropout,
             filter_dropout=self.filter_dropout,
         )
-        groups = model.parameter_groups(
+
+    def parameter_groups(self, model: JacobiConv) -> list[dict[str, Any]]:
+        return model.parameter_groups(
             (self.lr, self.alpha_lr, self.filter_lr),
             (self.weight_decay, self.alpha_weight_decay, self.filter_weight_decay),
         )
-        return transform_first(self, problem, model, groups, Patience(self.patience, "score", ties=True))
+
+    def stop_rule(self) -> Patience:
+        return Patience(self.patience, "score", ties=True)

@@ -9,13 +9,16 @@ from dataclasses import dataclass, field
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, get_args, get_type_hints
 
-from torch import Tensor, nn
+from torch import Tensor
 from typing_extensions import Self
 
-from unifilter.data import FeatureScaling
+from unifilter._internal.checks import check_choice
+from unifilter._internal.plain import plain
+from unifilter.bases import Basis, basis_from_dict, make_basis
+from unifilter.data import FeatureScaling, Metric
 from unifilter.methods.problem import Problem
-from unifilter.training import Optimisation, StopRule
-from unifilter.training.metrics import Metric
+from unifilter.nn import GraphModule
+from unifilter.training import Optimisation, Patience, StopRule
 
 # What a setting of a plain kind may be; the others are checked by whoever uses them.
 _KINDS: dict[Any, tuple[type, str]] = {
@@ -24,33 +27,46 @@ _KINDS: dict[Any, tuple[type, str]] = {
     bool: (bool, "true or false"),
 }
 
+Preset = Literal["published", "tuned", "none"]
+
+
+@dataclass(frozen=True)
+class ModelShape:
+    """All that a method has to know of the data to build its network.
+
+    Attributes:
+        in_channels: Number of features.
+        num_classes: Number of classes.
+        facts: Quantities estimated before training, such as the homophily.
+    """
+
+    in_channels: int
+    num_classes: int
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
 
 @dataclass
 class Learner:
     """A model on a problem, ready to be trained.
 
     Attributes:
-        model: The module; its parameters are what is saved.
-        forward: Logits of some nodes.
-        parameter_groups: For the optimiser.
+        model: The network; its parameters and buffers are what is saved.
+        shape: What it was built for.
+        forward: Logits of some nodes of the problem, by the shortest way.
+        parameter_groups: For the optimizer.
         stop: The stop rule.
-        response: The learned filter as a function of the Laplacian eigenvalue, ``[..., channels]``, for methods that
-            have one.
-        lanczos_weights: The learned filter on the Lanczos vectors, ``[hops + 1, channels]``, for methods on a
-            factorisation: with the tridiagonal it is all that prediction on another graph needs.
-        facts: What the method found out before training, such as the estimated homophily.
+        finish: Called once after training, for a model that looks at its data a last time.
         solve: Sets the model's weights from some nodes, for methods that are not trained by gradient; the groups and
             the stop rule are then not used.
         refit: Whether to solve once more on training and validation nodes, after the validation score was taken.
     """
 
-    model: nn.Module
+    model: GraphModule
+    shape: ModelShape
     forward: Callable[[Tensor], Tensor]
     parameter_groups: list[dict[str, Any]]
     stop: StopRule
-    response: Callable[[Tensor], Tensor] | None = None
-    lanczos_weights: Callable[[], Tensor] | None = None
-    facts: dict[str, Any] = field(default_factory=dict)
+    finish: Callable[[], None] | None = None
     solve: Callable[[Tensor], None] | None = None
     refit: bool = False
 
@@ -59,12 +75,21 @@ class Learner:
 class Method(ABC):
     """A method with its hyper-parameters: one small file each, with its published settings as presets.
 
-    A subclass adds its hyper-parameters as fields and says in :meth:`build` what they build; nothing else changes.
+    A subclass adds its hyper-parameters as fields and says in :meth:`network` what they build. That is all for a model
+    that is trained on whole graphs; one that can precompute something overrides :meth:`build` too.
+
+    Attributes:
+        features: ``"raw"``, or rows divided by the sum of their absolute values (``"row"``) or length (``"l2"``).
+        epochs: Maximum number of epochs.
+        optimizer: ``"adam"`` or ``"adamw"``.
+        batch_size: Training nodes per step; ``None`` takes all at once.
+        metric: ``"accuracy"``, ``"macro_f1"`` or ``"roc_auc"``.
+        seed: Random seed of initial weights, dropout and batches: the same seed gives the same model.
     """
 
     name: ClassVar[str]
-    paper: ClassVar[str]
-    cost: ClassVar[str]
+    paper: ClassVar[str] = ""
+    cost: ClassVar[str] = ""
     needs: ClassVar[str] = "nothing"
     # Raise it when the same settings give other results than before: stored results of older versions no longer count.
     version: ClassVar[int] = 1
@@ -83,11 +108,36 @@ class Method(ABC):
     seed: int = 51290
 
     @abstractmethod
+    def network(self, shape: ModelShape) -> GraphModule:
+        """An untrained model. Its initial weights come from torch's generator, which is seeded."""
+
+    def facts(self, problem: Problem) -> dict[str, Any]:
+        """Quantities that are estimated before training and stored with the model."""
+        return {}
+
+    def parameter_groups(self, model: Any) -> list[dict[str, Any]]:
+        """Groups for the optimizer; by default one, with the settings ``lr`` and ``weight_decay``."""
+        rates = {name: value for name in ("lr", "weight_decay") if (value := getattr(self, name, None)) is not None}
+        return [{"params": list(model.parameters()), **rates}]
+
+    def stop_rule(self) -> StopRule:
+        """When training ends; by default after ``patience`` epochs (200) without a better validation score."""
+        return Patience(getattr(self, "patience", 200))
+
     def build(self, problem: Problem) -> Learner:
-        """A fresh model for the problem. Its initial weights come from torch's generator, which is seeded.
+        """A fresh model for the problem, with a forward pass over the whole graph.
 
         Where settings are left open it is that of the first candidate.
         """
+        x, shape = problem.workspace.inputs(self.features), self.shape(problem)
+        model = self.network(shape).to(x.device, x.dtype)
+        graph = problem.workspace.graph(model.self_loops)
+        return Learner(
+            model, shape, lambda nodes: model(x, graph)[nodes], self.parameter_groups(model), self.stop_rule()
+        )
+
+    def shape(self, problem: Problem) -> ModelShape:
+        return ModelShape(problem.dataset.num_features, problem.num_classes, self.facts(problem))
 
     def candidates(self) -> Sequence[Self]:
         """What is trained, the best on the validation nodes to be kept: itself, unless some setting is left open."""
@@ -97,9 +147,21 @@ class Method(ABC):
         return Optimisation(self.epochs, self.optimizer, self.batch_size, self.metric, self.seed)
 
     @classmethod
-    def preset(cls, dataset: str, **changes: Any) -> Self:
-        """The published settings for a data set, where there are any, else the defaults; with changes of your own."""
-        return cls.with_settings({**cls.presets.get(dataset, {}), **changes})
+    def preset(
+        cls, dataset: str | None, kind: Preset = "published", *, metric: Metric = "accuracy", **changes: Any
+    ) -> Self:
+        """The settings for a data set.
+
+        Args:
+            dataset: Its name; ``None`` or a name without settings gives the defaults.
+            kind: ``"published"`` settings, those ``"tuned"`` here on top of them, or ``"none"``, the defaults.
+            metric: What to measure, unless the settings say.
+            changes: Settings of your own, which come before all others.
+        """
+        check_choice("kind", kind, get_args(Preset))
+        published = cls.presets.get(dataset or "", {}) if kind != "none" else {}
+        tuned = cls.tuned.get(dataset or "", {}) if kind == "tuned" else {}
+        return cls.with_settings({"metric": metric, **published, **tuned, **changes})
 
     @classmethod
     def with_settings(cls, settings: Mapping[str, Any]) -> Self:
@@ -109,14 +171,34 @@ class Method(ABC):
         for name, value in settings.items():
             if name not in known:
                 raise ValueError(f"{cls.name} has no setting {name!r}: it has {', '.join(known)}")
-            plain = [kind for kind in (get_args(kinds[name]) or (kinds[name],)) if kind is not type(None)]
-            kind, what = _KINDS.get(plain[0], (object, "")) if len(plain) == 1 else (object, "")
+            allowed = [kind for kind in (get_args(kinds[name]) or (kinds[name],)) if kind is not type(None)]
+            kind, what = _KINDS.get(allowed[0], (object, "")) if len(allowed) == 1 else (object, "")
             if value is None and type(None) in get_args(kinds[name]):
                 continue
-            if not isinstance(value, kind) or (isinstance(value, bool) and plain[0] in (int, float)):
+            if not isinstance(value, kind) or (isinstance(value, bool) and allowed[0] in (int, float)):
                 raise ValueError(f"the setting {name} of {cls.name} must be {what}, not {value!r}")
         return cls(**settings)
 
     def settings(self) -> dict[str, Any]:
         """Every hyper-parameter by its name."""
         return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+
+    def plain_settings(self) -> dict[str, Any]:
+        """The same as JSON holds it; :meth:`from_plain` makes the method from it again."""
+        return {name: plain(_built(value)) for name, value in self.settings().items()}
+
+    @classmethod
+    def from_plain(cls, settings: Mapping[str, Any]) -> Self:
+        """The method that :meth:`plain_settings` described."""
+        return cls.with_settings({name: _unplain(value) for name, value in settings.items()})
+
+
+def _built(value: Any) -> Any:
+    """A basis that is given as a class is stored as one of its kind."""
+    return make_basis(value) if isinstance(value, type) and issubclass(value, Basis) else value
+
+
+def _unplain(value: Any) -> Any:
+    if isinstance(value, dict) and value.keys() == {"name", "parameters"}:
+        return basis_from_dict(value)
+    return tuple(value) if isinstance(value, list) else value

@@ -6,10 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from torch import Tensor
-
 from unifilter.data import FeatureScaling
-from unifilter.methods.method import Learner, Method
+from unifilter.methods.method import Learner, Method, ModelShape
 from unifilter.methods.problem import Problem
 from unifilter.methods.search import NETWORK
 from unifilter.nn import MLP
@@ -43,14 +41,21 @@ class MLPMethod(Method):
     weight_decay: float = 5e-4
     window: int = 200
 
+    def network(self, shape: ModelShape) -> MLP:
+        return MLP(
+            shape.in_channels,
+            self.hidden_channels,
+            shape.num_classes,
+            self.num_layers,
+            self.dropout,
+            self.batch_norm,
+        )
+
+    def stop_rule(self) -> LossWindow:
+        return LossWindow(self.window)
+
     def build(self, problem: Problem) -> Learner:
-        x = problem.workspace.features(self.features)
-        classes = problem.num_classes
-        model = MLP(x.shape[1], self.hidden_channels, classes, self.num_layers, self.dropout, self.batch_norm).to(x)
-
-        def forward(nodes: Tensor) -> Tensor:
-            logits: Tensor = model(x[nodes])
-            return logits
-
-        groups = [{"params": list(model.parameters()), "lr": self.lr, "weight_decay": self.weight_decay}]
-        return Learner(model, forward, groups, LossWindow(self.window))
+        # Rows of dense features: unlike a model on the graph, an MLP need not look at all nodes.
+        x, shape = problem.workspace.features(self.features), self.shape(problem)
+        model = self.network(shape).to(x)
+        return Learner(model, shape, lambda nodes: model(x[nodes]), self.parameter_groups(model), self.stop_rule())

@@ -4,18 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, ClassVar
 
-import torch
-from torch import Tensor
-
-from unifilter.factorization import factorize
-from unifilter.methods.method import Learner, Method
+from unifilter.methods.method import Learner, Method, ModelShape
 from unifilter.methods.problem import Problem
 from unifilter.methods.search import DECAYS, DROPOUTS, NETWORK, RATES
-from unifilter.nn.optbasis import OptBasisGNN
-from unifilter.training import Patience
+from unifilter.nn import OptBasisGNN
 
 _PUBLISHED: dict[str, dict[str, Any]] = {
     "citeseer": {
@@ -89,34 +83,30 @@ class OptBasisMethod(Method):
     filter_weight_decay: float = 5e-4
     patience: int = 300
 
-    def build(self, problem: Problem) -> Learner:
+    def network(self, shape: ModelShape) -> OptBasisGNN:
         if not self.noise >= 0:
             raise ValueError(f"noise must not be negative, not {self.noise!r}: the published code uses 1e-5")
-        x = problem.workspace.inputs(self.features)
-        graph = problem.workspace.graph()
-        model = OptBasisGNN(
-            x.shape[1],
+        return OptBasisGNN(
+            shape.in_channels,
             self.hidden_channels,
-            problem.num_classes,
+            shape.num_classes,
             self.hops,
             self.dropout,
             self.hidden_dropout,
             self.noise,
-        ).to(x.device, x.dtype)
+        )
 
-        def forward(nodes: Tensor) -> Tensor:
-            logits: Tensor = model(x, partial(graph.propagate, check_finite=False))[nodes]
-            return logits
-
-        @torch.no_grad()
-        def response(lam: Tensor) -> Tensor:
-            model.eval()
-            basis = factorize(graph, model.hidden(x), self.hops).evaluate("orthonormal", lam)
-            return torch.einsum("k...c,kc->...c", basis, model.filter_weights)
-
+    def parameter_groups(self, model: OptBasisGNN) -> list[dict[str, Any]]:
         layers = [*model.input.parameters(), *model.output.parameters()]
-        groups = [
+        return [
             {"params": layers, "lr": self.lr, "weight_decay": self.weight_decay},
             {"params": [model.filter_weights], "lr": self.filter_lr, "weight_decay": self.filter_weight_decay},
         ]
-        return Learner(model, forward, groups, Patience(self.patience), response=response)
+
+    def build(self, problem: Problem) -> Learner:
+        learner = super().build(problem)
+        x, graph = problem.workspace.inputs(self.features), problem.workspace.graph()
+        model = learner.model
+        # The basis belongs to the hidden channels as training leaves them.
+        learner.finish = lambda: model.remember_basis(x, graph) if isinstance(model, OptBasisGNN) else None
+        return learner

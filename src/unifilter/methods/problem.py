@@ -12,19 +12,19 @@ from torch import Tensor
 from unifilter.data import FeatureScaling, NodeDataset, check_learnable
 from unifilter.factorization import Factorization, factorize
 from unifilter.graph import Graph, SelfLoops
-from unifilter.nn.input_linear import Features
-from unifilter.nn.sparse_rows import SparseRows
+from unifilter.nn import Features, SparseRows
 
 
 class Workspace:
     """A data set, and what all methods, splits and settings share of it.
 
-    Factorisations are kept, one for each scaling of the features, number of hops and kind of self-loops: a sweep over
-    splits, tau, homophily or polynomial families touches the graph once.
+    One factorization is kept for each scaling of the features and kind of self-loops, the longest that was asked for:
+    it contains all shorter ones. A sweep over hops, splits, tau, homophily or polynomial families touches the graph
+    once.
 
     Args:
         dataset: The data set, with raw features.
-        device: Where features and factorisations live.
+        device: Where features and factorizations live.
     """
 
     def __init__(self, dataset: NodeDataset, device: torch.device | str = "cpu") -> None:
@@ -33,10 +33,11 @@ class Workspace:
         self._scaled: dict[FeatureScaling, NodeDataset] = {}
         self._sparse: dict[FeatureScaling, SparseRows] = {}
         self._graphs: dict[SelfLoops, Graph] = {}
-        self._factorizations: dict[tuple[FeatureScaling, int, SelfLoops], Factorization] = {}
+        self._factorizations: dict[tuple[FeatureScaling, SelfLoops], Factorization] = {}
+        self._expected_hops = 0
 
     def with_labels(self, dataset: NodeDataset) -> Workspace:
-        """A workspace for the same graph and features with other labels: it shares every factorisation."""
+        """A workspace for the same graph and features with other labels: it shares every factorization."""
         other = Workspace(dataset, self.device)
         other._scaled, other._sparse, other._graphs = self._scaled, self._sparse, self._graphs
         other._factorizations = self._factorizations
@@ -68,13 +69,19 @@ class Workspace:
             self._graphs[self_loops] = self.dataset.graph.with_self_loops(self_loops).to(self.device)
         return self._graphs[self_loops]
 
+    def expect_hops(self, *hops: int) -> None:
+        """Say how many hops will be asked for, so that the first factorization is long enough for all."""
+        self._expected_hops = max(self._expected_hops, *hops)
+
     def factorization(self, scaling: FeatureScaling, hops: int, self_loops: SelfLoops = "remove") -> Factorization:
-        """The factorisation of the scaled features, computed when it is first asked for."""
-        key = (scaling, hops, self_loops)
-        if key not in self._factorizations:
+        """The factorization of the scaled features, computed when it is first asked for."""
+        key = (scaling, self_loops)
+        known = self._factorizations.get(key)
+        if known is None or known.hops < hops:
             features = self.scaled(scaling).features.to(self.device)
-            self._factorizations[key] = factorize(self.graph(self_loops), features, hops)
-        return self._factorizations[key]
+            longest = max(hops, self._expected_hops)
+            known = self._factorizations[key] = factorize(self.graph(self_loops), features, longest)
+        return known.truncate(hops)
 
     @cached_property
     def labels(self) -> Tensor:

@@ -6,15 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from torch import Tensor, nn
-
-from unifilter._internal.checks import check_rate
 from unifilter.data import FeatureScaling
 from unifilter.kernels.combine import combine
-from unifilter.kernels.dropout import dropout
-from unifilter.methods.method import Learner, Method
+from unifilter.methods.method import Learner, Method, ModelShape
 from unifilter.methods.problem import Problem
 from unifilter.methods.search import DECAYS, DROPOUTS, NETWORK, RATES
+from unifilter.nn import SGC
 from unifilter.training import LossWindow, StopRule
 
 # One hop, on the 60/20/20 splits: Luan et al., Revisiting Heterophily For Graph Neural Networks, 2022. The authors of
@@ -64,23 +61,24 @@ class SGCMethod(Method):
     weight_decay: float = 1.3e-5
     window: int | None = None
 
+    def network(self, shape: ModelShape) -> SGC:
+        return SGC(shape.in_channels, shape.num_classes, self.hops, self.dropout)
+
+    def stop_rule(self) -> StopRule:
+        return _LastEpoch() if self.window is None else LossWindow(self.window)
+
     def build(self, problem: Problem) -> Learner:
-        rate = check_rate("dropout", self.dropout)
         fact = problem.workspace.factorization(self.features, self.hops, "add")
         propagated = combine(fact.vectors, fact.coefficients("homophily")[-1:])[0]
-        model = nn.Linear(fact.channels, problem.num_classes).to(propagated)
-
-        def forward(nodes: Tensor) -> Tensor:
-            logits: Tensor = model(dropout(propagated[nodes], rate if model.training else 0.0))
-            return logits
-
-        def response(lam: Tensor) -> Tensor:
-            power: Tensor = (1 - lam) ** self.hops
-            return power[..., None].expand(*lam.shape, fact.channels)
-
-        stop: StopRule = _LastEpoch() if self.window is None else LossWindow(self.window)
-        groups = [{"params": list(model.parameters()), "lr": self.lr, "weight_decay": self.weight_decay}]
-        return Learner(model, forward, groups, stop, response=response)
+        shape = self.shape(problem)
+        model = self.network(shape).to(propagated)
+        return Learner(
+            model,
+            shape,
+            lambda nodes: model.forward_propagated(propagated[nodes]),
+            self.parameter_groups(model),
+            self.stop_rule(),
+        )
 
 
 class _LastEpoch:

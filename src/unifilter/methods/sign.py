@@ -6,14 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from torch import Tensor
-
 from unifilter.data import FeatureScaling
-from unifilter.methods.method import Learner, Method
+from unifilter.methods.method import Learner, Method, ModelShape
 from unifilter.methods.problem import Problem
 from unifilter.methods.search import NETWORK
-from unifilter.nn.sign import SIGN
-from unifilter.training import Patience
+from unifilter.nn import SIGN
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,14 +38,17 @@ class SIGNMethod(Method):
     weight_decay: float = 5e-4
     patience: int = 200
 
+    def network(self, shape: ModelShape) -> SIGN:
+        return SIGN(shape.in_channels, self.hidden_channels, shape.num_classes, self.hops, self.dropout)
+
     def build(self, problem: Problem) -> Learner:
-        fact = problem.workspace.factorization(self.features, self.hops)
-        powers = fact.basis("homophily")
-        model = SIGN(fact.channels, self.hidden_channels, problem.num_classes, self.hops, self.dropout).to(powers)
-
-        def forward(nodes: Tensor) -> Tensor:
-            logits: Tensor = model(powers[:, nodes])
-            return logits
-
-        groups = [{"params": list(model.parameters()), "lr": self.lr, "weight_decay": self.weight_decay}]
-        return Learner(model, forward, groups, Patience(self.patience))
+        powers = problem.workspace.factorization(self.features, self.hops).basis("homophily")
+        shape = self.shape(problem)
+        model = self.network(shape).to(powers)
+        return Learner(
+            model,
+            shape,
+            lambda nodes: model.forward_powers(powers[:, nodes]),
+            self.parameter_groups(model),
+            self.stop_rule(),
+        )

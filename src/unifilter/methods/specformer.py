@@ -6,16 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import torch
-from torch import Tensor
-
 from unifilter.data import FeatureScaling
 from unifilter.factorization import eigenpairs
-from unifilter.methods.method import Learner, Method
+from unifilter.methods.method import Learner, Method, ModelShape
 from unifilter.methods.problem import Problem
 from unifilter.methods.search import DROPOUTS, NETWORK
+from unifilter.nn import Specformer
 from unifilter.nn.norms import Norm
-from unifilter.nn.specformer import Specformer
 from unifilter.training import Patience
 from unifilter.training.stopping import Monitor
 
@@ -92,50 +89,34 @@ class SpecformerMethod(Method):
     patience: int = 200
     keep: Monitor = "score"
 
-    def build(self, problem: Problem) -> Learner:
-        x = problem.workspace.inputs(self.features)
-        pairs = eigenpairs(problem.workspace.graph(), self.ends)
-        values, vectors = pairs.values.to(x.device, x.dtype), pairs.vectors.to(x.device, x.dtype)
-        model = Specformer(
-            x.shape[1],
+    def network(self, shape: ModelShape) -> Specformer:
+        return Specformer(
+            shape.in_channels,
             self.hidden_channels,
-            problem.num_classes,
+            shape.num_classes,
             self.num_layers,
             self.heads,
             self.attention_dropout,
             self.dropout,
             self.filter_dropout,
             self.norm,
-        ).to(x.device, x.dtype)
-
-        def forward(nodes: Tensor) -> Tensor:
-            logits: Tensor = model(x, values, vectors)[nodes]
-            return logits
-
-        @torch.no_grad()
-        def response(lam: Tensor) -> Tensor:
-            model.eval()
-            known = model.response(values)
-            if known is None:
-                raise ValueError("a ReLU lies between the filters, so they have no common response: use num_layers=1")
-            return _interpolate(lam.to(values), values, known)
-
-        has_response = self.norm == "none" or self.num_layers == 1
-        return Learner(
-            model,
-            forward,
-            [{"params": list(model.parameters()), "lr": self.lr, "weight_decay": self.weight_decay}],
-            Patience(self.patience, monitor="loss", keep=self.keep),
-            response=response if has_response else None,
-            facts={"eigenvalues": len(values)},
+            self.ends,
         )
 
+    def stop_rule(self) -> Patience:
+        return Patience(self.patience, monitor="loss", keep=self.keep)
 
-def _interpolate(at: Tensor, points: Tensor, values: Tensor) -> Tensor:
-    """Linear between ascending ``points [k]`` with ``values [k, channels]``; constant beyond both ends."""
-    if len(points) == 1:
-        return values[0].expand(*at.shape, -1)
-    right = torch.searchsorted(points, at.contiguous()).clamp(1, len(points) - 1)
-    low, high = points[right - 1], points[right]
-    share = ((at - low) / torch.where(high > low, high - low, 1.0)).clamp(0, 1)[..., None]
-    return (1 - share) * values[right - 1] + share * values[right]
+    def build(self, problem: Problem) -> Learner:
+        x = problem.workspace.inputs(self.features)
+        pairs = eigenpairs(problem.workspace.graph(), self.ends)
+        values, vectors = pairs.values.to(x.device, x.dtype), pairs.vectors.to(x.device, x.dtype)
+        shape = ModelShape(x.shape[1], problem.num_classes, {"eigenvalues": len(values)})
+        model = self.network(shape).to(x.device, x.dtype)
+        model.eigenvalues = values
+        return Learner(
+            model,
+            shape,
+            lambda nodes: model.forward_spectrum(x, values, vectors)[nodes],
+            self.parameter_groups(model),
+            self.stop_rule(),
+        )

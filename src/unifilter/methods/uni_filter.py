@@ -6,16 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
-import torch
-from torch import Tensor
 from typing_extensions import Self
 
 from unifilter._internal.checks import check_choice, check_fraction
 from unifilter.bases import Basis, make_basis
 from unifilter.data import FeatureScaling
-from unifilter.factorization import BasisRows, Factorization
-from unifilter.graph import estimate_homophily
-from unifilter.methods.method import Learner, Method
+from unifilter.graph import SelfLoops, estimate_homophily
+from unifilter.methods.method import Learner, Method, ModelShape
 from unifilter.methods.problem import Problem
 from unifilter.nn import LearnedUniBasis, UniFilter
 from unifilter.nn.uni_filter import Weights
@@ -103,19 +100,23 @@ _SEARCHED: dict[str, tuple[Any, ...]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class UniFilterMethod(Method):
-    """One learned weight per hop on UniBasis, then a perceptron; see :class:`unifilter.nn.UniFilter`.
+    """One learned weight per hop on UniBasis, then an MLP; see :class:`unifilter.nn.UniFilter`.
 
     Attributes:
-        hops: Number of hops.
-        basis: ``"uni"``, another basis' name, or a :class:`unifilter.bases.Basis`.
-        tau: Share of the homophily basis; ``None`` takes the homophily, and ``"learn"`` starts there.
+        hops: Number of hops K.
+        basis: ``"uni"``, the name of another basis, or a :class:`unifilter.bases.Basis`.
+        tau: Share of the homophily basis in [0, 1]; ``None`` takes the homophily, and ``"learn"`` starts there.
         homophily: The graph's homophily; ``None`` estimates it from the training labels.
         theta: ``"learn"`` learns the angle, starting at the one that belongs to the homophily; ``None`` keeps it.
-        formulation: ``"paper"`` or ``"released"``.
-        weights: ``"hop"`` or ``"channel"``.
+        formulation: ``"paper"``, or ``"released"`` for what the authors' published code computes.
+        weights: ``"hop"`` learns one weight per hop, ``"channel"`` one per hop and channel.
         self_loops: ``"remove"`` or ``"add"``.
-        batch_norm, dropout, basis_dropout, lr, weight_decay: What is ``None`` is left open: five kinds of training are
-            tried, four without batch normalisation and one with, and the best on the validation nodes is kept.
+        hidden_channels, num_layers: Size of the MLP.
+        batch_norm, dropout, basis_dropout, lr, weight_decay: Settings of the MLP, its training, and dropout on the
+            basis elements. What is ``None`` is left open: five kinds of training are tried, four without batch
+            normalization and one with, and the best on the validation nodes is kept.
+        filter_lr, filter_weight_decay: Learning rate and weight decay of the filter's weights, tau and theta.
+        patience: Early-stopping patience in epochs.
         monitor: Whether early stopping looks at the validation ``"score"`` or ``"loss"``.
     """
 
@@ -134,7 +135,7 @@ class UniFilterMethod(Method):
     theta: Literal["learn"] | None = None
     formulation: str = "paper"
     weights: Weights = "hop"
-    self_loops: Literal["remove", "add"] = "remove"
+    self_loops: SelfLoops = "remove"
     hidden_channels: int = 128
     num_layers: int = 3
     dropout: float | None = None
@@ -158,57 +159,50 @@ class UniFilterMethod(Method):
                     filled.append(method)
         return filled
 
-    def build(self, problem: Problem) -> Learner:
-        if (
-            self.batch_norm is None
-            or self.dropout is None
-            or self.basis_dropout is None
-            or self.lr is None
-            or self.weight_decay is None
-        ):
-            return self.candidates()[0].build(problem)
-        fact = problem.workspace.factorization(self.features, self.hops, self.self_loops)
-        homophily = self._homophily(problem)
+    def facts(self, problem: Problem) -> dict[str, Any]:
+        homophily: float | None = None
+        if self.homophily is not None:
+            homophily = check_fraction("homophily", self.homophily)
+        elif self.basis in ("uni", "heterophily"):
+            homophily = float(estimate_homophily(problem.dataset.graph, problem.dataset.labels, problem.train))
         tau = homophily if self.tau is None else self.tau
-        learned = self._learned_basis(fact, homophily)
-        basis = make_basis("orthonormal") if learned is not None else self._basis(tau, homophily)
-        rows = BasisRows.from_factorization(fact, basis)
-        model = UniFilter(
-            in_channels=fact.channels,
-            out_channels=problem.num_classes,
-            hops=rows.num_vectors - 1,
+        return {"homophily": homophily, "tau": tau if self.basis == "uni" else None}
+
+    def network(self, shape: ModelShape) -> UniFilter:
+        if self.batch_norm is None or self.dropout is None or self.basis_dropout is None:
+            return self.candidates()[0].network(shape)
+        homophily, tau = shape.facts.get("homophily"), shape.facts.get("tau")
+        learned = self._learned_basis(homophily)
+        return UniFilter(
+            in_channels=shape.in_channels,
+            out_channels=shape.num_classes,
+            hops=self.hops,
             hidden_channels=self.hidden_channels,
             num_layers=self.num_layers,
             dropout=self.dropout,
             basis_dropout=self.basis_dropout,
             batch_norm=self.batch_norm,
             weights=self.weights,
+            basis=self._basis(tau, homophily) if learned is None else None,
             learned_basis=learned,
-        ).to(fact.vectors)
-
-        def lanczos_weights() -> Tensor:
-            return rows.on_lanczos_vectors(model.vector_weights()).detach()
-
-        def response(lam: Tensor) -> Tensor:
-            values = torch.einsum("i...c,ic->...c", fact.tridiagonal.orthonormal_polynomials(lam), lanczos_weights())
-            return torch.where(fact.norm > 0, values / fact.norm, 0.0)
-
-        return Learner(
-            model,
-            lambda nodes: model(rows[nodes]),
-            model.parameter_groups(self.lr, self.weight_decay, self.filter_lr, self.filter_weight_decay),
-            Patience(self.patience, self.monitor),
-            response=response,
-            lanczos_weights=lanczos_weights,
-            facts={"homophily": homophily, "tau": tau if self.basis == "uni" else None},
+            self_loops=self.self_loops,
         )
 
-    def _homophily(self, problem: Problem) -> float | None:
-        if self.homophily is not None:
-            return check_fraction("homophily", self.homophily)
-        if self.basis not in ("uni", "heterophily"):
-            return None
-        return float(estimate_homophily(problem.dataset.graph, problem.dataset.labels, problem.train))
+    def parameter_groups(self, model: UniFilter) -> list[dict[str, Any]]:
+        if self.lr is None or self.weight_decay is None:
+            return self.candidates()[0].parameter_groups(model)
+        return model.parameter_groups(self.lr, self.weight_decay, self.filter_lr, self.filter_weight_decay)
+
+    def stop_rule(self) -> Patience:
+        return Patience(self.patience, self.monitor)
+
+    def build(self, problem: Problem) -> Learner:
+        fact = problem.workspace.factorization(self.features, self.hops, self.self_loops)
+        shape = self.shape(problem)
+        model = self.network(shape).to(fact.vectors)
+        model.attach(fact.tridiagonal)
+        rows = model.rows_of(fact)
+        return Learner(model, shape, lambda nodes: model(rows[nodes]), self.parameter_groups(model), self.stop_rule())
 
     def _basis(self, tau: float | str | None, homophily: float | None) -> Basis:
         if self.basis == "uni":
@@ -217,7 +211,7 @@ class UniFilterMethod(Method):
             return make_basis("heterophily", homophily=homophily, formulation=self.formulation)
         return make_basis(self.basis)
 
-    def _learned_basis(self, fact: Factorization, homophily: float | None) -> LearnedUniBasis | None:
+    def _learned_basis(self, homophily: float | None) -> LearnedUniBasis | None:
         if self.theta is not None:
             check_choice("theta", self.theta, ("learn",))
         learn_tau = self.tau == "learn"
@@ -230,7 +224,7 @@ class UniFilterMethod(Method):
             )
         start = homophily or 0.0
         tau = start if self.tau is None or self.tau == "learn" else self.tau
-        return LearnedUniBasis(fact.tridiagonal, tau, start, learn_tau, self.theta == "learn")
+        return LearnedUniBasis(tau, start, learn_tau, self.theta == "learn")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,21 +8,22 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from unifilter._internal.checks import check_count, check_rate
+from unifilter._internal.checks import check_choice, check_count, check_rate
 from unifilter.bases import PolynomialBasis, to_chebyshev
-from unifilter.graph import Graph
+from unifilter.graph import SelfLoops
 from unifilter.kernels.dropout import dropout
-from unifilter.nn.input_linear import Features, InputLinear
+from unifilter.nn.graph_module import EdgeIndex, Features, GraphModule
+from unifilter.nn.input_linear import InputLinear
 from unifilter.nn.polynomial_filter import filter_response, filter_signal
 
 
-class DecoupledFilter(nn.Module):
-    r"""A perceptron down to the classes, then one polynomial filter for all of them:
+class DecoupledFilter(GraphModule):
+    r"""An MLP down to the classes, then one polynomial filter for all of them:
 
     .. math::
         y = \sum_k w_k \, p_k(\mathbf{P}) \, \mathrm{dropout}(\mathrm{MLP}(x))
 
-    The perceptron is dropout, linear map, ReLU, dropout, linear map. The products with the graph have as many columns
+    The MLP is dropout, linear map, ReLU, dropout, linear map. The products with the graph have as many columns
     as there are classes, and there are K of them, whatever the polynomials: their weights are changed to weights on
     Chebyshev polynomials first.
 
@@ -34,25 +35,23 @@ class DecoupledFilter(nn.Module):
         hops: Degree K.
         hidden_channels: Width of the hidden layers.
         num_layers: Number of linear maps.
-        dropout: Dropout in the perceptron.
-        filter_dropout: Dropout between perceptron and filter.
-        batch_norm: Normalise the hidden layers over all nodes, after their ReLU; there is no dropout on the input then.
+        dropout: Dropout in the MLP.
+        filter_dropout: Dropout between MLP and filter.
+        batch_norm: Normalize the hidden layers over all nodes, after their ReLU; there is no dropout on the input then.
         non_negative: Whether weights below zero count as zero.
         mirrored: Filter with :math:`p_k(-\mathbf{P})`, so that :math:`\lambda` and :math:`2 - \lambda` change places.
+        self_loops: ``"remove"`` them from the graph, or ``"add"`` one to every node.
 
     Shapes:
-        - input: the graph, and features ``[num_nodes, in_channels]``, dense or as
-          :class:`unifilter.nn.sparse_rows.SparseRows`
+        - input: features ``[num_nodes, in_channels]``, dense or sparse, and ``edge_index`` ``[2, num_edges]``
         - output: logits ``[num_nodes, out_channels]``
 
     Example:
         >>> import torch
-        >>> from unifilter import Graph
-        >>> from unifilter.bases import Bernstein
-        >>> from unifilter.nn.decoupled import DecoupledFilter
-        >>> path = Graph.from_edges(torch.tensor([[0, 1], [1, 2]]))
-        >>> model = DecoupledFilter(16, 2, Bernstein(), torch.ones(11), non_negative=True)
-        >>> model(path, torch.randn(3, 16)).shape
+        >>> from unifilter.bases import Legendre
+        >>> from unifilter.nn import DecoupledFilter
+        >>> model = DecoupledFilter(16, 2, Legendre(), torch.ones(11))
+        >>> model(torch.randn(3, 16), torch.tensor([[0, 1], [1, 2]])).shape
         torch.Size([3, 2])
     """
 
@@ -73,8 +72,11 @@ class DecoupledFilter(nn.Module):
         batch_norm: bool = False,
         non_negative: bool = False,
         mirrored: bool = False,
+        self_loops: SelfLoops = "remove",
     ) -> None:
         super().__init__()
+        check_choice("self_loops", self_loops, ("remove", "add"))
+        self.self_loops = self_loops
         check_count("num_layers", num_layers, "the papers use 2 or 3")
         self.dropout = check_rate("dropout", dropout)
         self.filter_dropout = check_rate("filter_dropout", filter_dropout)
@@ -102,7 +104,8 @@ class DecoupledFilter(nn.Module):
         with torch.no_grad():
             self.filter_weights.copy_(self.initial_weights)
 
-    def forward(self, graph: Graph, x: Features) -> Tensor:
+    def forward(self, x: Features, edge_index: EdgeIndex, edge_weight: Tensor | None = None) -> Tensor:
+        graph = self.graph_of(x, edge_index, edge_weight)
         return filter_signal(graph, self._drop(self.transform(x), self.filter_dropout), self.chebyshev_weights())
 
     def transform(self, x: Features) -> Tensor:
@@ -115,8 +118,12 @@ class DecoupledFilter(nn.Module):
 
     def chebyshev_weights(self) -> Tensor:
         """The filter's weights on Chebyshev polynomials, ``[hops + 1]``."""
-        weights = torch.relu(self.filter_weights) if self.non_negative else self.filter_weights
-        return weights @ self.to_chebyshev
+        return self.hop_weights @ self.to_chebyshev
+
+    @property
+    def hop_weights(self) -> Tensor:
+        """The learned weight of each polynomial, ``[m]``."""
+        return torch.relu(self.filter_weights) if self.non_negative else self.filter_weights
 
     def response(self, lam: Tensor) -> Tensor:
         """The learned filter as a function of the Laplacian eigenvalue, ``[*lam.shape, 1]``."""
@@ -125,10 +132,10 @@ class DecoupledFilter(nn.Module):
     def parameter_groups(
         self, lr: float, weight_decay: float, filter_lr: float, filter_weight_decay: float
     ) -> list[dict[str, Any]]:
-        """Groups for a torch optimiser: the perceptron, and the filter."""
-        perceptron = [*self.layers.parameters(), *self.norms.parameters()]
+        """Groups for a torch optimizer: the MLP, and the filter."""
+        mlp = [*self.layers.parameters(), *self.norms.parameters()]
         return [
-            {"params": perceptron, "lr": lr, "weight_decay": weight_decay},
+            {"params": mlp, "lr": lr, "weight_decay": weight_decay},
             {"params": [self.filter_weights], "lr": filter_lr, "weight_decay": filter_weight_decay},
         ]
 

@@ -10,12 +10,13 @@ from torch import Tensor, nn
 
 from unifilter._internal.checks import check_count, check_rate
 from unifilter.kernels.dropout import dropout
-from unifilter.nn.input_linear import Features, InputLinear, drop_features
+from unifilter.nn.graph_module import EdgeIndex, Features, GraphModule
+from unifilter.nn.input_linear import InputLinear, as_input, drop_features
 from unifilter.nn.norms import Norm, make_norm
 from unifilter.nn.sparse_rows import SparseRows
 
 
-class GCN(nn.Module):
+class GCN(GraphModule):
     r"""Layers :math:`\mathrm{ReLU}(\tilde{\mathbf{P}} x \mathbf{W} + b)`, the last one without ReLU, of
     "Semi-Supervised Classification with Graph Convolutional Networks" (2017).
 
@@ -24,7 +25,13 @@ class GCN(nn.Module):
         num_layers: Number of layers.
         dropout: Dropout on the hidden layers.
         input_dropout: Whether the input is dropped too.
+
+    Shapes:
+        - input: features ``[num_nodes, in_channels]``, dense or sparse, and ``edge_index`` ``[2, num_edges]``
+        - output: logits ``[num_nodes, out_channels]``
     """
+
+    self_loops = "add"
 
     def __init__(
         self,
@@ -41,8 +48,13 @@ class GCN(nn.Module):
         widths = [in_channels, *[hidden_channels] * (num_layers - 1), out_channels]
         self.layers = nn.ModuleList(_convolution(a, b) for a, b in itertools.pairwise(widths))
 
-    def forward(self, x: Features, propagation: Tensor) -> Tensor:
-        """Logits of all nodes, from their features and the propagation matrix of the graph with self-loops."""
+    def reset_parameters(self) -> None:
+        for layer in [*self.layers]:
+            layer.reset_parameters()
+
+    def forward(self, x: Features, edge_index: EdgeIndex, edge_weight: Tensor | None = None) -> Tensor:
+        propagation = self.graph_of(x, edge_index, edge_weight).propagation_matrix(x.dtype)
+        x = as_input(x)
         rate = self.dropout if self.training else 0.0
         first, *others = self.layers
         hidden = _convolved(first, drop_features(x, rate) if self.input_dropout else x, propagation)
@@ -51,7 +63,7 @@ class GCN(nn.Module):
         return hidden
 
 
-class ResidualGCN(nn.Module):
+class ResidualGCN(GraphModule):
     r"""Layers :math:`\mathrm{ReLU}(\mathrm{norm}(\tilde{\mathbf{P}} x \mathbf{W} + x \mathbf{U} + b))`, followed by
     dropout, and a linear layer at the end, of "Classic GNNs are Strong Baselines" (2024).
 
@@ -61,7 +73,13 @@ class ResidualGCN(nn.Module):
         dropout: Dropout on the hidden layers.
         norm: ``"batch"``, ``"layer"`` or ``"none"``.
         residual: Whether there is the term :math:`x \mathbf{U}`.
+
+    Shapes:
+        - input: features ``[num_nodes, in_channels]``, dense or sparse, and ``edge_index`` ``[2, num_edges]``
+        - output: logits ``[num_nodes, out_channels]``
     """
+
+    self_loops = "add"
 
     def __init__(
         self,
@@ -82,8 +100,14 @@ class ResidualGCN(nn.Module):
         self.norms = nn.ModuleList(make_norm(norm, hidden_channels) for _ in widths)
         self.output = nn.Linear(hidden_channels, out_channels)
 
-    def forward(self, x: Features, propagation: Tensor) -> Tensor:
-        """Logits of all nodes, from their features and the propagation matrix of the graph with self-loops."""
+    def reset_parameters(self) -> None:
+        for layer in [*self.layers, *(self.residuals or []), *self.norms, self.output]:
+            if not isinstance(layer, nn.Identity):
+                layer.reset_parameters()
+
+    def forward(self, x: Features, edge_index: EdgeIndex, edge_weight: Tensor | None = None) -> Tensor:
+        propagation = self.graph_of(x, edge_index, edge_weight).propagation_matrix(x.dtype)
+        x = as_input(x)
         for index, (layer, norm) in enumerate(zip(self.layers, self.norms, strict=True)):
             mixed = _convolved(layer, x, propagation)
             if self.residuals is not None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor, nn
 
 from unifilter.kernels.dropout import dropout
 from unifilter.kernels.random_bits import draw_seed
+from unifilter.nn.graph_module import Features
 from unifilter.nn.sparse_rows import SparseRows
-
-# Features as a model takes them.
-Features = Tensor | SparseRows
 
 
 class InputLinear(nn.Linear):
@@ -23,8 +22,24 @@ class InputLinear(nn.Linear):
         return product if self.bias is None else product + self.bias
 
 
+def as_input(x: Features) -> Features:
+    """Features as the first layer takes them: a sparse tensor as :class:`SparseRows`, or dense on other devices."""
+    if isinstance(x, SparseRows) or x.layout == torch.strided:
+        return x
+    rows = x if x.layout == torch.sparse_csr else x.to_sparse_csr()
+    return SparseRows(rows) if x.device.type == "cpu" else x.to_dense()
+
+
+def as_dense(x: Features) -> Tensor:
+    """Features as a dense tensor."""
+    if isinstance(x, SparseRows):
+        return x.to_dense()
+    return x if x.layout == torch.strided else x.to_dense()
+
+
 def drop_features(x: Features, rate: float) -> Features:
     """Dropout; the same seed drops the same of sparse features and of dense ones."""
+    x = as_input(x)
     if not isinstance(x, SparseRows):
         return dropout(x, rate)
     return x.dropped(rate, draw_seed()) if rate > 0 else x

@@ -10,13 +10,13 @@ from torch import Tensor, nn
 
 from unifilter._internal.checks import check_hops, check_rate
 from unifilter.bases import Jacobi, to_chebyshev
-from unifilter.graph import Graph
 from unifilter.kernels.dropout import dropout
-from unifilter.nn.input_linear import Features, InputLinear
+from unifilter.nn.graph_module import EdgeIndex, Features, GraphModule
+from unifilter.nn.input_linear import InputLinear
 from unifilter.nn.polynomial_filter import filter_response, filter_signal
 
 
-class JacobiConv(nn.Module):
+class JacobiConv(GraphModule):
     r"""JacobiConv of "How Powerful are Spectral Graph Neural Networks" (ICML 2022), which has no non-linearity:
 
     .. math::
@@ -29,16 +29,22 @@ class JacobiConv(nn.Module):
     Args:
         in_channels: Number of features.
         out_channels: Number of classes.
-        basis: The polynomials.
+        basis: The polynomials; by default those with a = b = 1.
         hops: Degree K.
         alpha: The bound :math:`\bar\alpha` of the factors.
         dropout: Dropout on the features.
         filter_dropout: Dropout between the linear map and the filter.
 
     Shapes:
-        - input: the graph, and features ``[num_nodes, in_channels]``, dense or as
-          :class:`unifilter.nn.sparse_rows.SparseRows`
+        - input: features ``[num_nodes, in_channels]``, dense or sparse, and ``edge_index`` ``[2, num_edges]``
         - output: logits ``[num_nodes, out_channels]``
+
+    Example:
+        >>> import torch
+        >>> from unifilter.nn import JacobiConv
+        >>> model = JacobiConv(16, 2)
+        >>> model(torch.randn(3, 16), torch.tensor([[0, 1], [1, 2]])).shape
+        torch.Size([3, 2])
     """
 
     to_chebyshev: Tensor
@@ -47,7 +53,7 @@ class JacobiConv(nn.Module):
         self,
         in_channels: int,
         out_channels: int,
-        basis: Jacobi,
+        basis: Jacobi | None = None,
         hops: int = 10,
         alpha: float = 1.0,
         dropout: float = 0.5,
@@ -62,7 +68,8 @@ class JacobiConv(nn.Module):
         self.linear = InputLinear(in_channels, out_channels)
         self.eta = nn.Parameter(torch.empty(check_hops(hops)))
         self.beta = nn.Parameter(torch.empty(hops + 1, out_channels))
-        self.register_buffer("to_chebyshev", to_chebyshev(basis, hops).to(self.beta.dtype), persistent=False)
+        matrix = to_chebyshev(basis or Jacobi(), hops)
+        self.register_buffer("to_chebyshev", matrix.to(self.beta.dtype), persistent=False)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -70,7 +77,8 @@ class JacobiConv(nn.Module):
         nn.init.constant_(self.eta, min(1 / self.alpha, 1))
         nn.init.ones_(self.beta)
 
-    def forward(self, graph: Graph, x: Features) -> Tensor:
+    def forward(self, x: Features, edge_index: EdgeIndex, edge_weight: Tensor | None = None) -> Tensor:
+        graph = self.graph_of(x, edge_index, edge_weight)
         hidden = self.linear(x, self._now(self.dropout))
         return filter_signal(graph, dropout(hidden, self._now(self.filter_dropout)), self.chebyshev_weights())
 
@@ -87,7 +95,7 @@ class JacobiConv(nn.Module):
     def parameter_groups(
         self, lrs: tuple[float, float, float], weight_decays: tuple[float, float, float]
     ) -> list[dict[str, Any]]:
-        """Groups for a torch optimiser: the linear map, the factors, the weights."""
+        """Groups for a torch optimizer: the linear map, the factors, the weights."""
         groups = [list(self.linear.parameters()), [self.eta], [self.beta]]
         return [
             {"params": group, "lr": lr, "weight_decay": weight_decay}

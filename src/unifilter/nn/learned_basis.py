@@ -6,12 +6,12 @@ import torch
 from torch import Tensor, nn
 
 from unifilter._internal.checks import check_fraction
-from unifilter.bases import Monomial, Tridiagonal
+from unifilter.bases import Monomial, Tridiagonal, Uni
 from unifilter.bases.heterophily import heterophily_coefficients
 
 # A sigmoid hardly moves near 0 and 1: start no closer than this.
 _MARGIN = 0.02
-# What is learned stays this far from 0 and 1: at h = 1 rounding would leave a root of 0, which has no slope.
+# What is learned stays this far from 0 and 1: at h = 1 rounding would leave a root of 0, which has no gradient.
 _CLOSEST = 1e-3
 
 
@@ -22,32 +22,21 @@ class LearnedUniBasis(nn.Module):
     of the size of the graph.
 
     Args:
-        tridiagonal: The features' tridiagonal, ``fact.tridiagonal``.
         tau: Where :math:`\tau` starts.
         homophily: Where the angle starts, :math:`\theta = (1-h)\pi/2`.
         learn_tau: Whether :math:`\tau` is learned or stays.
         learn_theta: Whether the angle is learned or stays.
     """
 
-    powers: Tensor
-    exists: Tensor
-
     def __init__(
-        self,
-        tridiagonal: Tridiagonal,
-        tau: float = 0.5,
-        homophily: float = 0.5,
-        learn_tau: bool = True,
-        learn_theta: bool = True,
+        self, tau: float = 0.5, homophily: float = 0.5, learn_tau: bool = True, learn_theta: bool = True
     ) -> None:
         super().__init__()
-        self.hops, self.channels = tridiagonal.hops, tridiagonal.channels
-        self.register_buffer("powers", Monomial().coefficients(tridiagonal), persistent=False)
-        self.register_buffer("exists", tridiagonal.reached[0].to(tridiagonal.alpha.dtype), persistent=False)
         start = {"tau": check_fraction("tau", tau), "homophily": check_fraction("homophily", homophily)}
         self.raw = nn.ParameterDict()
+        self._known_powers: tuple[Tensor | None, Tensor | None] = (None, None)
         for name, learned in (("tau", learn_tau), ("homophily", learn_theta)):
-            value = torch.tensor(start[name], dtype=self.powers.dtype)
+            value = torch.tensor(start[name], dtype=torch.get_default_dtype())
             if learned:
                 share = (value.clamp(_MARGIN, 1 - _MARGIN) - _CLOSEST) / (1 - 2 * _CLOSEST)
                 self.raw[name] = nn.Parameter(torch.logit(share))
@@ -68,8 +57,21 @@ class LearnedUniBasis(nn.Module):
             return self.get_buffer(f"fixed_{name}")
         return _CLOSEST + (1 - 2 * _CLOSEST) * torch.sigmoid(self.raw[name])
 
-    def forward(self) -> Tensor:
-        """Coefficients ``[hops + 1, hops + 1, channels]``."""
+    def forward(self, tridiagonal: Tridiagonal) -> Tensor:
+        """Coefficients ``[hops + 1, hops + 1, channels]`` on a tridiagonal, ``fact.tridiagonal``."""
         cosine = torch.sin(self.homophily * torch.pi / 2)
-        rotated = heterophily_coefficients(cosine, self.hops)[:, :, None] * self.exists
-        return self.tau * self.powers + (1 - self.tau) * rotated
+        exists = tridiagonal.reached[0].to(tridiagonal.alpha.dtype)
+        rotated = heterophily_coefficients(cosine, tridiagonal.hops)[:, :, None] * exists
+        return self.tau * self._powers(tridiagonal) + (1 - self.tau) * rotated
+
+    def value(self) -> Uni:
+        """The basis with what was learned until now."""
+        return Uni(float(self.tau.detach()), float(self.homophily.detach()))
+
+    def _powers(self, tridiagonal: Tridiagonal) -> Tensor:
+        """The homophily basis, which nothing that is learned changes: computed once for each tridiagonal."""
+        known, powers = self._known_powers
+        if known is not tridiagonal.alpha or powers is None:
+            powers = Monomial().coefficients(tridiagonal)
+            self._known_powers = tridiagonal.alpha, powers
+        return powers

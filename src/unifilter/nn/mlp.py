@@ -1,4 +1,4 @@
-"""The perceptron behind the filter."""
+"""The MLP behind the filter."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ from torch import Tensor, nn
 
 from unifilter._internal.checks import check_count, check_rate
 from unifilter.kernels.dropout import dropout
+from unifilter.nn.graph_module import EdgeIndex, Features, GraphModule
+from unifilter.nn.input_linear import as_dense
 
 
-class MLP(nn.Module):
+class MLP(GraphModule):
     r"""Layers :math:`x \mapsto \mathrm{ReLU}(\mathrm{dropout}(x)\mathbf{W})`, the last one without ReLU.
 
-    As in the paper's experiments: no bias, optional batch normalisation of the hidden layers, and the input added to
+    As in the paper's experiments: no bias, optional batch normalization of the hidden layers, and the input added to
     the output of every layer whose two widths are the same. Weights start uniform within
     :math:`\pm 1/\sqrt{\text{out}}`.
 
@@ -26,7 +28,7 @@ class MLP(nn.Module):
         out_channels: Width of the output.
         num_layers: Number of layers; 1 is a linear map.
         dropout: Share of the inputs of each layer that are dropped in training.
-        batch_norm: Normalise the hidden layers over the batch.
+        batch_norm: Normalize the hidden layers over the batch.
     """
 
     def __init__(
@@ -61,10 +63,10 @@ class MLP(nn.Module):
         """Share of the inputs of each layer that are dropped now: none in evaluation."""
         return self.dropout if self.training else 0.0
 
-    def forward(self, x: Tensor) -> Tensor:
-        """Logits ``[rows, out_channels]`` from ``[rows, in_channels]``."""
-        x = dropout(x, self.rate)
-        return self._behind_first(self.layers[0](x), x)
+    def forward(self, x: Features, edge_index: EdgeIndex | None = None, edge_weight: Tensor | None = None) -> Tensor:
+        """Logits ``[rows, out_channels]`` from ``[rows, in_channels]``; it does not look at the graph."""
+        dense = dropout(as_dense(x), self.rate)
+        return self._behind_first(self.layers[0](dense), dense)
 
     def forward_on(self, make_input: Callable[..., Tensor]) -> Tensor:
         """The same on an input that can be made and sent through the first layer at once: training takes less memory.

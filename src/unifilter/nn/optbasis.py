@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import torch
 from torch import Tensor, nn
 
 from unifilter._internal.checks import check_hops, check_rate
-from unifilter.bases.base import Multiply
+from unifilter.bases import Orthonormal, Tridiagonal
+from unifilter.factorization import factorize
 from unifilter.kernels.dropout import dropout
-from unifilter.nn.input_linear import Features, InputLinear
+from unifilter.nn.graph_module import EdgeIndex, Features, GraphModule
+from unifilter.nn.input_linear import InputLinear
 
 
-class OptBasisGNN(nn.Module):
+class OptBasisGNN(GraphModule):
     r"""OptBasisGNN of "Graph Neural Networks with Learnable and Optimal Polynomial Bases" (2023):
 
     .. math:: z_c = \sum_{k=0}^{K} \alpha_{kc} v_k(h_c), \qquad h = \mathrm{ReLU}(x \mathbf{W}_1 + b_1),
@@ -31,7 +33,18 @@ class OptBasisGNN(nn.Module):
         hidden_dropout: Dropout on the hidden channels.
         noise: Standard deviation of normal noise added to the hidden channels, in training and in evaluation. The
             published code adds 1e-5, which the paper does not mention: predictions then differ from call to call.
+
+    Shapes:
+        - input: features ``[num_nodes, in_channels]``, dense or sparse, and ``edge_index`` ``[2, num_edges]``
+        - output: logits ``[num_nodes, out_channels]``
     """
+
+    # Of the hidden channels, as they were when they were last looked at: see `remember_basis`.
+    lazy_buffers = ("alpha", "beta", "norm", "dimension")
+    alpha: Tensor | None
+    beta: Tensor
+    norm: Tensor
+    dimension: Tensor
 
     def __init__(
         self,
@@ -53,23 +66,48 @@ class OptBasisGNN(nn.Module):
         nn.init.ones_(self.filter_weights[0])
         self.output = nn.Linear(hidden_channels, out_channels)
 
+    def reset_parameters(self) -> None:
+        self.input.reset_parameters()
+        self.output.reset_parameters()
+        nn.init.zeros_(self.filter_weights)
+        nn.init.ones_(self.filter_weights[0])
+
     def hidden(self, x: Features) -> Tensor:
         """The channels that are filtered, ``[num_nodes, hidden_channels]``."""
         hidden = torch.relu(self.input(x, self.dropout if self.training else 0.0))
         hidden = dropout(hidden, self.hidden_dropout if self.training else 0.0)
         return hidden + self.noise * torch.randn_like(hidden) if self.noise > 0 else hidden
 
-    def forward(self, x: Features, propagate: Multiply) -> Tensor:
-        """Logits of all nodes, from their features and the product with P."""
+    def forward(self, x: Features, edge_index: EdgeIndex, edge_weight: Tensor | None = None) -> Tensor:
+        graph = self.graph_of(x, edge_index, edge_weight)
         hidden = self.hidden(x)
         filtered = torch.zeros_like(hidden)
+
+        def propagate(signal: Tensor) -> Tensor:
+            return graph.propagate(signal, check_finite=False)
+
         for weight, vector in zip(self.filter_weights, lanczos_vectors(propagate, hidden, self.hops), strict=True):
             filtered = torch.addcmul(filtered, weight, vector)
         logits: Tensor = self.output(dropout(filtered, self.dropout if self.training else 0.0))
         return logits
 
+    @torch.no_grad()
+    def remember_basis(self, x: Features, edge_index: EdgeIndex, edge_weight: Tensor | None = None) -> None:
+        """Keep the polynomials of the hidden channels as they are now, for :meth:`response`."""
+        self.eval()
+        found = factorize(self.graph_of(x, edge_index, edge_weight), self.hidden(x), self.hops).tridiagonal
+        self.alpha, self.beta, self.norm, self.dimension = found.alpha, found.beta, found.norm, found.dimension
 
-def lanczos_vectors(propagate: Multiply, x: Tensor, hops: int) -> Iterator[Tensor]:
+    @torch.no_grad()
+    def response(self, lam: Tensor) -> Tensor | None:
+        """The filter of each hidden channel, ``[*lam.shape, hidden_channels]``, after :meth:`remember_basis`."""
+        if self.alpha is None:
+            return None
+        hidden = Tridiagonal(self.alpha, self.beta, self.norm, self.dimension)
+        return torch.einsum("k...c,kc->...c", Orthonormal().evaluate(lam, hidden), self.filter_weights)
+
+
+def lanczos_vectors(propagate: Callable[[Tensor], Tensor], x: Tensor, hops: int) -> Iterator[Tensor]:
     """The Lanczos vectors of each column, ``v_0`` to ``v_hops``, each ``[num_nodes, channels]``; differentiable.
 
     As in :func:`unifilter.factorize`, the vectors of a column that spans fewer dimensions are zero from there on; the

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor, nn
 
 from unifilter._internal.checks import check_hops, check_rate
 from unifilter.kernels.dropout import dropout
+from unifilter.nn.graph_module import EdgeIndex, Features, GraphModule
+from unifilter.nn.input_linear import as_dense
 
 
-class SIGN(nn.Module):
+class SIGN(GraphModule):
     r"""SIGN of "SIGN: Scalable Inception Graph Neural Networks" (2020):
 
     .. math::
@@ -24,8 +28,8 @@ class SIGN(nn.Module):
         dropout: Dropout on the hidden layer.
 
     Shapes:
-        - input: powers ``[hops + 1, rows, in_channels]``
-        - output: logits ``[rows, out_channels]``
+        - input: features ``[num_nodes, in_channels]`` and ``edge_index`` ``[2, num_edges]``
+        - output: logits ``[num_nodes, out_channels]``
     """
 
     def __init__(
@@ -36,7 +40,19 @@ class SIGN(nn.Module):
         self.branches = nn.ModuleList(nn.Linear(in_channels, hidden_channels) for _ in range(check_hops(hops) + 1))
         self.output = nn.Linear((hops + 1) * hidden_channels, out_channels)
 
-    def forward(self, powers: Tensor) -> Tensor:
+    def reset_parameters(self) -> None:
+        for layer in (*self.branches, self.output):
+            layer.reset_parameters()
+
+    def forward(self, x: Features, edge_index: EdgeIndex, edge_weight: Tensor | None = None) -> Tensor:
+        graph = self.graph_of(x, edge_index, edge_weight)
+        powers = [as_dense(x)]
+        for _ in self.branches[1:]:
+            powers.append(graph.propagate(powers[-1], check_finite=False))
+        return self.forward_powers(powers)
+
+    def forward_powers(self, powers: Sequence[Tensor] | Tensor) -> Tensor:
+        r"""Logits from what is precomputed: :math:`\mathbf{P}^k x` of some rows, ``[hops + 1, rows, in_channels]``."""
         hidden = torch.cat(
             [torch.relu(branch(power)) for branch, power in zip(self.branches, powers, strict=True)], dim=1
         )

@@ -50,6 +50,10 @@ class SparseRows:
     def __matmul__(self, dense: Tensor) -> Tensor:
         return _Product.apply(dense, self)  # type: ignore[no-any-return,no-untyped-call]
 
+    def to_dense(self) -> Tensor:
+        """The matrix with its zeros."""
+        return self.times(torch.eye(self.shape[1], dtype=self.dtype, device=self.device))
+
     def times(self, dense: Tensor) -> Tensor:
         """``rows @ dense``, without a gradient."""
         return sparse_product(*self._by_row, self._values, dense)

@@ -9,10 +9,12 @@ from torch import Tensor, nn
 from torch.nn.functional import linear
 
 from unifilter._internal.checks import check_count, check_rate
+from unifilter.factorization import eigenpairs
 from unifilter.kernels.attention import attention
 from unifilter.kernels.dropout import dropout
 from unifilter.kernels.few_channels import from_spectrum, to_spectrum
-from unifilter.nn.input_linear import Features, InputLinear
+from unifilter.nn.graph_module import EdgeIndex, Features, GraphModule
+from unifilter.nn.input_linear import InputLinear
 from unifilter.nn.norms import Norm, make_norm
 
 # Eigenvalues lie in [0, 2]: stretched by this, the sines tell close ones apart.
@@ -21,7 +23,7 @@ _STRETCH = 100.0
 _SPREAD = 0.01
 
 
-class Specformer(nn.Module):
+class Specformer(GraphModule):
     r"""Specformer of "Specformer: Spectral Graph Neural Networks Meet Transformers" (2023).
 
     Self-attention over all eigenvalues :math:`\lambda` of the Laplacian gives ``heads`` new eigenvalues
@@ -41,7 +43,16 @@ class Specformer(nn.Module):
         heads: Number of new eigenvalues for each, and of the attention's heads.
         attention_dropout, dropout, filter_dropout: In the transformer, on the features, and on what a filter sums up.
         norm: ``"none"``, ``"batch"`` or ``"layer"``.
+        ends: How many of the smallest and largest eigenvalues are used; see :func:`unifilter.factorization.eigenpairs`.
+
+    Shapes:
+        - input: features ``[num_nodes, in_channels]``, dense or sparse, and ``edge_index`` ``[2, num_edges]``
+        - output: logits ``[num_nodes, out_channels]``
     """
+
+    # Where the response is known: the eigenvalues of the graph it was trained on.
+    lazy_buffers = ("eigenvalues",)
+    eigenvalues: Tensor | None
 
     def __init__(
         self,
@@ -54,8 +65,10 @@ class Specformer(nn.Module):
         dropout: float = 0.5,
         filter_dropout: float = 0.5,
         norm: Norm = "none",
+        ends: tuple[int, int] | None = None,
     ) -> None:
         super().__init__()
+        self.ends = ends
         check_count("num_layers", num_layers, "the paper uses 1 or 2")
         check_count("heads", heads, "the paper uses 1 to 4")
         if hidden_channels % 2 or hidden_channels % heads:
@@ -84,7 +97,15 @@ class Specformer(nn.Module):
             for weights in self.filter_weights:
                 nn.init.normal_(weights, std=_SPREAD)
 
-    def forward(self, x: Features, values: Tensor, vectors: Tensor) -> Tensor:
+    def forward(self, x: Features, edge_index: EdgeIndex, edge_weight: Tensor | None = None) -> Tensor:
+        self.graph_of(x, edge_index, edge_weight)
+        pairs = self.derived("eigenpairs", lambda graph: eigenpairs(graph, self.ends))
+        values, vectors = pairs.values.to(x.device, x.dtype), pairs.vectors.to(x.device, x.dtype)
+        if self.eigenvalues is None:
+            self.eigenvalues = values
+        return self.forward_spectrum(x, values, vectors)
+
+    def forward_spectrum(self, x: Features, values: Tensor, vectors: Tensor) -> Tensor:
         """Logits of all nodes, from their features, eigenvalues ``[k]`` and eigenvectors ``[num_nodes, k]``."""
         new_values = self.spectrum(values)
         hidden = self.input(x, self.dropout if self.training else 0.0)
@@ -97,15 +118,23 @@ class Specformer(nn.Module):
         logits: Tensor = hidden if self.norm == "none" else self.output(self._drop(hidden))
         return logits
 
-    def response(self, values: Tensor) -> Tensor | None:
-        """What the filters do to each eigenvalue, ``[k, channels]``; ``None`` where a ReLU lies between two filters."""
-        if self.norm != "none" and len(self.filter_weights) > 1:
+    @torch.no_grad()
+    def response(self, lam: Tensor) -> Tensor | None:
+        """What the filters do at each eigenvalue, ``[*lam.shape, channels]``, linear between those of the graph.
+
+        ``None`` where a ReLU lies between two filters, or before the model has seen a graph.
+        """
+        if self.eigenvalues is None or (self.norm != "none" and len(self.filter_weights) > 1):
             return None
+        training = self.training
+        self.eval()
+        values = self.eigenvalues
         new_values = self.spectrum(values)
+        self.train(training)
         result = torch.ones_like(values)[:, None]
         for weights in self.filter_weights:
             result = result * (weights[0] + new_values @ weights[1:])
-        return result
+        return _interpolate(lam.to(values), values, result)
 
     def _filter(self, hidden: Tensor, weights: Tensor, new_values: Tensor, vectors: Tensor) -> Tensor:
         spectral = to_spectrum(vectors, hidden)
@@ -153,3 +182,13 @@ class EigenvalueTransformer(nn.Module):
         attended = attention(parts[0], parts[1], parts[2], p=rate).transpose(0, 1).reshape(code.shape)
         result: Tensor = self.attention.out_proj(attended)
         return result
+
+
+def _interpolate(at: Tensor, points: Tensor, values: Tensor) -> Tensor:
+    """Linear between ascending ``points [k]`` with ``values [k, channels]``; constant beyond both ends."""
+    if len(points) == 1:
+        return values[0].expand(*at.shape, -1)
+    right = torch.searchsorted(points, at.contiguous()).clamp(1, len(points) - 1)
+    low, high = points[right - 1], points[right]
+    share = ((at - low) / torch.where(high > low, high - low, 1.0)).clamp(0, 1)[..., None]
+    return (1 - share) * values[right - 1] + share * values[right]

@@ -1,7 +1,8 @@
-"""UniFilter and its variants: one learned weight per hop, then a perceptron."""
+"""UniFilter and its variants: one learned weight per hop, then an MLP."""
 
 from __future__ import annotations
 
+import weakref
 from functools import partial
 from typing import Any, Literal
 
@@ -9,50 +10,68 @@ import torch
 from torch import Tensor, nn
 
 from unifilter._internal.checks import check_choice, check_count, check_rate
-from unifilter.factorization import BasisRows
+from unifilter.bases import Basis, Heterophily, Monomial, Orthonormal, Tridiagonal
+from unifilter.factorization import BasisRows, Factorization, apply_recurrence, factorize
+from unifilter.graph import Graph, SelfLoops
 from unifilter.kernels.random_bits import draw_seed
+from unifilter.nn.graph_module import EdgeIndex, GraphModule
 from unifilter.nn.learned_basis import LearnedUniBasis
 from unifilter.nn.mlp import MLP
 
 Weights = Literal["hop", "channel"]
 
 
-class UniFilter(nn.Module):
+class UniFilter(GraphModule):
     r"""UniFilter of "How Universal Polynomial Bases Enhance Spectral Graph Neural Networks" (ICML 2024):
 
     .. math::
         y = \mathrm{MLP}\Big(\sum_{k=0}^{K} w_k \big(\tau \mathbf{P}^k x + (1-\tau) u_k\big)\Big)
 
-    The module reads basis rows, so it never sees the graph: full batches and mini-batches of nodes are the same to it.
-    :class:`HomFilter`, :class:`HetFilter` and :class:`OrtFilter` are the same module on another basis.
+    It can be called in two ways. ``model(rows)`` reads rows of a basis that was computed before, and never sees the
+    graph: full batches and mini-batches of nodes are the same to it. ``model(x, edge_index)`` is the way of PyG's
+    models and needs ``basis``: in training it factors the graph once and reads the rows from there; in evaluation it
+    applies the learned polynomials to whatever graph it is given.
 
     Args:
         in_channels: Number of features.
         out_channels: Number of classes.
-        hops: Number of hops K; one weight for each of the K + 1 basis vectors.
-        hidden_channels: Width of the perceptron.
+        hops: Number of hops K.
+        hidden_channels: Width of the MLP.
         num_layers: Number of its layers; the paper uses 2 to 6.
-        dropout: Dropout in the perceptron.
+        dropout: Dropout in the MLP.
         basis_dropout: Dropout on the basis elements.
-        batch_norm: Batch normalisation in the perceptron.
-        weights: ``"hop"`` learns one weight per hop, ``"channel"`` one per hop and channel.
-        learned_basis: A :class:`LearnedUniBasis` to learn tau or theta too. The module then reads rows of the
-            *orthonormal* basis, and dropout falls on their elements.
+        batch_norm: Batch normalization in the MLP.
+        weights: ``"hop"`` learns one weight per basis vector, ``"channel"`` one per vector and channel.
+        basis: The basis, such as ``Uni(tau=0.5, homophily=0.3)``; only needed to call the model on a graph.
+        learned_basis: A :class:`LearnedUniBasis` to learn tau or theta too. Rows are then rows of the *orthonormal*
+            basis, dropout falls on their elements, and :meth:`attach` must be called with their tridiagonal.
+        self_loops: ``"remove"`` them from the graph, or ``"add"`` one to every node.
 
     Shapes:
-        - input: ``[rows, hops + 1, channels]`` as a tensor (``data.basis`` of :class:`unifilter.transforms.UniBasis`),
-          or :class:`unifilter.BasisRows`
-        - output: logits ``[rows, out_channels]``
+        - input: features ``[num_nodes, channels]`` and ``edge_index`` ``[2, num_edges]``; or rows
+          ``[rows, hops + 1, channels]`` as a tensor (``data.basis`` of :class:`unifilter.transforms.UniBasis`) or
+          :class:`unifilter.BasisRows`
+        - output: logits ``[num_nodes, out_channels]`` or ``[rows, out_channels]``
 
     Example:
         >>> import torch
+        >>> from unifilter.bases import Uni
         >>> from unifilter.nn import UniFilter
-        >>> model = UniFilter(in_channels=16, out_channels=3, hops=4)
-        >>> model(torch.randn(20, 5, 16)).shape
+        >>> model = UniFilter(in_channels=16, out_channels=3, hops=4, basis=Uni(tau=0.5, homophily=0.3))
+        >>> model(torch.randn(3, 16), torch.tensor([[0, 1], [1, 2]])).shape
+        torch.Size([3, 3])
+        >>> model(torch.randn(20, 5, 16)).shape  # rows of a basis
         torch.Size([20, 3])
         >>> model.weights
         tensor([0.2000, 0.2000, 0.2000, 0.2000, 0.2000], grad_fn=<SelectBackward0>)
     """
+
+    # The tridiagonal of the features that were factored.
+    lazy_buffers = ("alpha", "beta", "norm", "dimension")
+    alpha: Tensor | None
+    beta: Tensor
+    norm: Tensor
+    dimension: Tensor
 
     def __init__(
         self,
@@ -65,36 +84,75 @@ class UniFilter(nn.Module):
         basis_dropout: float = 0.0,
         batch_norm: bool = False,
         weights: Weights = "hop",
+        basis: Basis | None = None,
         learned_basis: LearnedUniBasis | None = None,
+        self_loops: SelfLoops = "remove",
     ) -> None:
         super().__init__()
         check_choice("weights", weights, ("hop", "channel"))
+        check_choice("self_loops", self_loops, ("remove", "add"))
+        if basis is not None and learned_basis is not None:
+            raise ValueError("a model has a basis or learns one: pass basis or learned_basis")
         self.in_channels, self.hops = in_channels, check_count("hops", hops, "pass hops=10 for the paper's setting")
+        self.self_loops = self_loops
         self.basis_dropout = check_rate("basis_dropout", basis_dropout)
-        self.filter_weights = nn.Parameter(torch.empty(hops + 1, in_channels if weights == "channel" else 1))
-        if learned_basis is not None and (learned_basis.hops, learned_basis.channels) != (hops, in_channels):
-            raise ValueError(
-                f"the learned basis has {learned_basis.hops} hops and {learned_basis.channels} channels, the model "
-                f"{hops} and {in_channels}: build both for the same factorisation"
-            )
-        self.learned_basis = learned_basis
+        self.num_vectors = hops + 1 if basis is None else _count_vectors(basis, hops)
+        self.filter_weights = nn.Parameter(torch.empty(self.num_vectors, in_channels if weights == "channel" else 1))
+        self._basis, self.learned_basis = basis, learned_basis
+        self._factored: _Factored | None = None
         self.mlp = MLP(in_channels, hidden_channels, out_channels, num_layers, dropout, batch_norm)
         self.reset_parameters()
 
     @property
     def weights(self) -> Tensor:
-        """The learned weight of each hop ``[hops + 1]``; ``[hops + 1, channels]`` where every channel has its own."""
+        """The learned weight of each basis vector ``[m]``; ``[m, channels]`` where every channel has its own."""
         return self.filter_weights[:, 0] if self.filter_weights.shape[1] == 1 else self.filter_weights
 
+    @property
+    def hop_weights(self) -> Tensor:
+        return self.weights
+
+    @property
+    def basis(self) -> Basis | None:
+        return self._basis if self.learned_basis is None else self.learned_basis.value()
+
+    @property
+    def tridiagonal(self) -> Tridiagonal | None:
+        return None if self.alpha is None else Tridiagonal(self.alpha, self.beta, self.norm, self.dimension)
+
+    def attach(self, tridiagonal: Tridiagonal) -> None:
+        """Set the polynomials of the features: those of the graph that the model is trained on."""
+        if (tridiagonal.hops, tridiagonal.channels) != (self.hops, self.in_channels):
+            raise ValueError(
+                f"the factorization has {tridiagonal.hops} hops and {tridiagonal.channels} channels, the model "
+                f"{self.hops} and {self.in_channels}: build both with the same hops and features"
+            )
+        self.alpha, self.beta = tridiagonal.alpha, tridiagonal.beta
+        self.norm, self.dimension = tridiagonal.norm, tridiagonal.dimension
+
     def reset_parameters(self) -> None:
-        nn.init.constant_(self.filter_weights, 1 / (self.hops + 1))
+        nn.init.constant_(self.filter_weights, 1 / self.num_vectors)
         self.mlp.reset_parameters()
 
-    def forward(self, rows: BasisRows | Tensor) -> Tensor:
-        rows = BasisRows.from_tensor(rows) if isinstance(rows, Tensor) else rows
-        if (rows.num_vectors, rows.channels) != (self.hops + 1, self.in_channels):
+    def forward(
+        self, x: BasisRows | Tensor, edge_index: EdgeIndex | None = None, edge_weight: Tensor | None = None
+    ) -> Tensor:
+        if isinstance(x, BasisRows):
+            return self._on_rows(x)
+        if edge_index is None:
+            return self._on_rows(BasisRows.from_tensor(x))
+        graph = self.graph_of(x, edge_index, edge_weight)
+        known = self._factorization(graph, x, compute=self.training or self.tridiagonal is None)
+        if known is not None:
+            self.attach(known.tridiagonal)
+            return self._on_rows(self.rows_of(known))
+        filtered = apply_recurrence(graph, x, self._attached(), self.lanczos_weights())
+        return self.mlp(filtered)  # type: ignore[no-any-return]
+
+    def _on_rows(self, rows: BasisRows) -> Tensor:
+        if (rows.num_vectors, rows.channels) != (self.num_vectors, self.in_channels):
             raise ValueError(
-                f"this model reads {self.hops + 1} vectors of {self.in_channels} channels, and the rows have "
+                f"this model reads {self.num_vectors} vectors of {self.in_channels} channels, and the rows have "
                 f"{rows.num_vectors} of {rows.channels}: build both with the same hops and features"
             )
         if self.learned_basis is not None and rows.coefficients is not None:
@@ -113,36 +171,116 @@ class UniFilter(nn.Module):
         )
         return self.mlp.forward_on(filtered)
 
+    def rows_of(self, factorization: Factorization) -> BasisRows:
+        """The rows that the model reads, of every node."""
+        return BasisRows.from_factorization(factorization, self._row_basis())
+
     def vector_weights(self) -> Tensor:
-        """The weight of each vector that is read, per channel: ``[hops + 1, channels]``."""
+        """The weight of each vector that is read, per channel: ``[m, channels]``."""
         weights = self.filter_weights.expand(-1, self.in_channels)
         if self.learned_basis is None:
             return weights
-        return torch.einsum("kid,kd->id", self.learned_basis(), weights)
+        return torch.einsum("kid,kd->id", self.learned_basis(self._attached()), weights)
+
+    def lanczos_weights(self) -> Tensor:
+        """The learned filter on the Lanczos vectors, ``[hops + 1, channels]``."""
+        if self._basis is None:
+            return self.vector_weights().detach()
+        coefficients = self._basis.coefficients(self._attached())
+        return (coefficients * self.vector_weights().detach()[:, None]).sum(dim=0)
+
+    def response(self, lam: Tensor) -> Tensor | None:
+        """The learned filter of each channel, ``[*lam.shape, channels]``; ``None`` before it has seen a graph."""
+        tridiagonal = self.tridiagonal
+        if tridiagonal is None:
+            return None
+        values = torch.einsum("i...c,ic->...c", tridiagonal.orthonormal_polynomials(lam), self.lanczos_weights())
+        return torch.where(tridiagonal.norm > 0, values / tridiagonal.norm, 0.0)
 
     def parameter_groups(
         self, lr: float, weight_decay: float, filter_lr: float, filter_weight_decay: float
     ) -> list[dict[str, Any]]:
-        """Groups for a torch optimiser: the perceptron, and what the filter learns."""
-        perceptron = list(self.mlp.parameters())
+        """Groups for a torch optimizer: the MLP, and what the filter learns."""
         of_filter = [self.filter_weights, *([] if self.learned_basis is None else self.learned_basis.parameters())]
         return [
-            {"params": perceptron, "lr": lr, "weight_decay": weight_decay},
+            {"params": list(self.mlp.parameters()), "lr": lr, "weight_decay": weight_decay},
             {"params": of_filter, "lr": filter_lr, "weight_decay": filter_weight_decay},
         ]
+
+    def _attached(self) -> Tridiagonal:
+        if self.tridiagonal is None:
+            raise ValueError("this model has not seen a factorization yet: call model.attach(fact.tridiagonal) first")
+        return self.tridiagonal
+
+    def _row_basis(self) -> Basis:
+        """The basis whose rows the model reads."""
+        if self.learned_basis is not None:
+            return Orthonormal()
+        if self._basis is None:
+            raise ValueError(
+                "this model has no basis, so it can only read rows of one: pass UniFilter(..., basis=Uni(tau, "
+                "homophily)), or call it on rows"
+            )
+        return self._basis
+
+    def _factorization(self, graph: Graph, x: Tensor, compute: bool) -> Factorization | None:
+        """That of the last call where graph and features are the same; a new one where that is wanted."""
+        known = self._factored
+        if known is not None and known.is_of(graph, x):
+            return known.factorization
+        if not compute:
+            return None
+        if x.requires_grad:
+            raise ValueError("x requires a gradient, and the basis has none for the features: detach it")
+        self._row_basis()
+        self._factored = _Factored(graph, x, factorize(graph, x, self.hops))
+        return self._factored.factorization
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "_factored": None}
+
+
+class _Factored:
+    """A factorization, and what it is of."""
+
+    def __init__(self, graph: Graph, x: Tensor, factorization: Factorization) -> None:
+        self._graph, self._x, self._version = graph, weakref.ref(x), x._version
+        self.factorization = factorization
+
+    def is_of(self, graph: Graph, x: Tensor) -> bool:
+        return self._graph is graph and self._x() is x and self._version == x._version
 
 
 def _seed_for(rate: float) -> int:
     return draw_seed() if rate > 0 else 0
 
 
+def _count_vectors(basis: Basis, hops: int) -> int:
+    """How many vectors a basis has, from what it makes of a tridiagonal that is as good as any."""
+    example = Tridiagonal(
+        torch.zeros(hops + 1, 1), torch.full((hops, 1), 0.5), torch.ones(1), torch.full((1,), hops + 1)
+    )
+    return len(basis.coefficients(example))
+
+
 class HomFilter(UniFilter):
-    """UniFilter reading rows of the homophily basis, ``fact.basis("homophily")``."""
+    """UniFilter on the homophily basis; takes the arguments of :class:`UniFilter` except ``basis``."""
+
+    def __init__(self, in_channels: int, out_channels: int, **options: Any) -> None:
+        super().__init__(in_channels, out_channels, basis=Monomial(), **options)
 
 
 class HetFilter(UniFilter):
-    """UniFilter reading rows of the heterophily basis, ``fact.basis("heterophily", homophily=...)``."""
+    """UniFilter on the heterophily basis; takes ``homophily``, and the arguments of :class:`UniFilter` except
+    ``basis``.
+    """
+
+    def __init__(self, in_channels: int, out_channels: int, *, homophily: float, **options: Any) -> None:
+        super().__init__(in_channels, out_channels, basis=Heterophily(homophily), **options)
 
 
 class OrtFilter(UniFilter):
-    """UniFilter reading rows of the orthonormal basis, ``fact.basis("orthonormal")``."""
+    """UniFilter on the orthonormal basis; takes the arguments of :class:`UniFilter` except ``basis``."""
+
+    def __init__(self, in_channels: int, out_channels: int, **options: Any) -> None:
+        super().__init__(in_channels, out_channels, basis=Orthonormal(), **options)

@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from unifilter.datasets import NodeDataset, Split
-from unifilter.explanation.typical_response import typical_response
-from unifilter.methods import Method, Problem, Workspace, fit
+from unifilter.data import NodeDataset, Split
+from unifilter.estimators import fit
+from unifilter.methods import Method, Problem, Workspace
 from unifilter._internal.figures import new_figure
 from unifilter.runs.record import record_of
+from unifilter.runs.typical_response import typical_response
 
 # The Laplacian eigenvalues at which responses are compared.
 EIGENVALUES = np.linspace(0.0, 2.0, 201)
@@ -27,7 +28,7 @@ class Compared:
         name: The method.
         records: What each split gave; see :func:`unifilter.runs.record.record_of`.
         response: The learned filter on the Laplacian eigenvalues in [0, 2], for a typical channel (see
-            :func:`unifilter.explanation.typical_response.typical_response`), mean over the splits; ``None`` for a
+            :func:`unifilter.runs.typical_response.typical_response`), mean over the splits; ``None`` for a
             method that learns no filter.
     """
 
@@ -45,6 +46,7 @@ def compare(
     dataset: NodeDataset,
     splits: Sequence[Split],
     *,
+    device: str = "cpu",
     verbose: bool = False,
     on_method: Callable[[Compared], None] | None = None,
 ) -> list[Compared]:
@@ -54,10 +56,11 @@ def compare(
         methods: With their hyper-parameters.
         dataset: The data set, with raw features.
         splits: Where to train and test.
+        device: Where to compute.
         verbose: Whether to show progress.
         on_method: Called with each method that is done.
     """
-    workspace = Workspace(dataset)
+    workspace = Workspace(dataset, device)
     results = []
     for method in methods:
         records, responses = [], []
@@ -65,7 +68,7 @@ def compare(
             label = f"{dataset.name} {method.name} split {split.index}"
             fitted = fit(method, Problem(workspace, split.train, split.val), label=label, verbose=verbose)
             records.append(record_of(fitted, dataset, split))
-            response = typical_response(fitted, workspace, EIGENVALUES)
+            response = typical_response(fitted.model, EIGENVALUES)
             if response is not None:
                 responses.append(response)
         results.append(Compared(method.name, records, np.mean(responses, axis=0) if responses else None))

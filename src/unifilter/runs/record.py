@@ -5,20 +5,18 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-import numpy as np
 import torch
 
 from unifilter._internal.version import __version__
-from unifilter.bases import Basis
-from unifilter.datasets import NodeDataset, Split
-from unifilter.methods import Fitted
+from unifilter.data import NodeDataset, Split
+from unifilter.estimators import Fitted
 
 
 def record_of(fitted: Fitted, dataset: NodeDataset, split: Split) -> dict[str, Any]:
     """Scores on the split, and what they depend on: versions, data, split, seeds, settings, time and memory."""
-    method, history, facts = fitted.method, fitted.history, fitted.learner.facts
+    method, history, facts = fitted.method, fitted.history, fitted.model.shape.facts
     labels = dataset.labels
-    if fitted.learner.refit:
+    if fitted.refit:
         # The weights have seen the validation nodes since they were scored.
         val_scores: dict[str, float] = {method.metric: history.best_score}
     else:
@@ -33,7 +31,7 @@ def record_of(fitted: Fitted, dataset: NodeDataset, split: Split) -> dict[str, A
         "split": split.name,
         "index": split.index,
         "split_seed": split.seed,
-        "settings": {name: _plain(value) for name, value in method.settings().items()},
+        "settings": method.plain_settings(),
         **{f"test_{name}": value for name, value in fitted.scores(torch.as_tensor(split.test), labels).items()},
         **{f"val_{name}": value for name, value in val_scores.items()},
         **{name: value for name, value in facts.items() if value is not None},
@@ -55,10 +53,3 @@ def peak_memory_mib() -> float | None:
     # Linux counts in KiB, macOS in bytes.
     return round(peak / (2**20 if sys.platform == "darwin" else 2**10), 1)
 
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, type) and issubclass(value, Basis):
-        return value.__name__
-    return repr(value) if isinstance(value, Basis) else value

@@ -11,16 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from torch import Tensor
+from unifilter._internal.files import write_csv
+from unifilter.data import NodeDataset
+from unifilter.estimators import Fitted, check_storable, delete_checkpoints, fit
+from unifilter.methods import Method, Problem, Workspace
 
-from unifilter._internal.files import whole_text_file, write_csv
-from unifilter.datasets import NodeDataset
-from unifilter.methods import Fitted, Method, Problem, Workspace, delete_checkpoints, fit
-from unifilter.methods.uni_filter import UniFilterMethod
-from unifilter.estimators import StoredModel
 from unifilter.runs.record import record_of
+from unifilter.runs.run_folder import RunFolder
 
-MODEL_FILE = "model.unifilter"
 # A run can be resumed with more splits, and with the same data found elsewhere: all else must be as it was.
 _MAY_CHANGE = ("source", "splits")
 
@@ -35,27 +33,35 @@ class Run:
         split: Name of the split rule.
         count: How many splits of it.
         resume: Go on with what the folder holds.
+        device: Where to compute.
     """
 
     def __init__(
-        self, folder: Path, method: Method, dataset: NodeDataset, split: str, count: int, resume: bool = False
+        self,
+        folder: Path,
+        method: Method,
+        dataset: NodeDataset,
+        split: str,
+        count: int,
+        resume: bool = False,
+        device: str = "cpu",
     ) -> None:
-        self.folder, self.method, self.dataset = folder, method, dataset
+        check_storable(method)  # now, and not after the first split
+        self.folder, self.method, self.dataset, self.device = folder, method, dataset, device
+        self._files = RunFolder(folder)
         self.splits = [dataset.split(split, index) for index in range(count)]
-        self.config: dict[str, Any] = _jsonable(
-            {
-                "dataset": dataset.name,
-                "source": dataset.source,
-                "checksum": dataset.checksum,
-                "split": self.splits[0].name,
-                "splits": count,
-                "method": method.name,
-                "method_version": method.version,
-                "settings": method.settings(),
-            }
-        )
+        self.config: dict[str, Any] = {
+            "dataset": dataset.name,
+            "source": dataset.source,
+            "checksum": dataset.checksum,
+            "split": self.splits[0].name,
+            "splits": count,
+            "method": method.name,
+            "method_version": method.version,
+            "settings": method.plain_settings(),
+        }
         self._open(resume)
-        self.records: list[dict[str, Any]] = self._read_records()
+        self.records = [record for record in self._files.records if record["index"] < count]
 
     @property
     def fingerprint(self) -> str:
@@ -64,36 +70,30 @@ class Run:
         return hashlib.sha256(json.dumps(lasting, sort_keys=True).encode()).hexdigest()
 
     def _open(self, resume: bool) -> None:
-        config_file = self.folder / "config.json"
         if self.folder.exists() and not self.folder.is_dir():
-            raise ValueError(f"{self.folder} is a file: pass another --out")
+            raise ValueError(f"{self.folder} is a file: pass another folder")
         if self.folder.exists() and any(self.folder.iterdir()):
             if not resume:
                 raise ValueError(
-                    f"the folder {self.folder} exists: pass --resume to go on with the run in it, or another --out"
+                    f"the folder {self.folder} exists: pass resume=True to go on with the run in it, or another folder"
                 )
-            if not config_file.exists():
-                raise ValueError(f"{self.folder} holds no run (it has no config.json): pass another --out")
-            self._check_same(_flat(_read_json(config_file)))
+            if not RunFolder.is_run(self.folder):
+                raise ValueError(f"{self.folder} holds no run (it has no config.json): pass another folder")
+            self._check_same(_flat(self._files.config))
         self.folder.mkdir(parents=True, exist_ok=True)
-        _write_json(config_file, self.config)
+        self._files.write_config(self.config)
 
     def _check_same(self, before: dict[str, Any]) -> None:
         for name, value in _flat(self.config).items():
             if name not in _MAY_CHANGE and before.get(name) != value:
                 raise ValueError(
                     f"the run in {self.folder} has another {name} ({before.get(name)}, not {value}): "
-                    "resume it with what it was started with, or pass another --out"
+                    "resume it with what it was started with, or pass another folder"
                 )
-
-    def _read_records(self) -> list[dict[str, Any]]:
-        path = self.folder / "splits.json"
-        records: list[dict[str, Any]] = _read_json(path) if path.exists() else []
-        return [record for record in records if record["index"] < len(self.splits)]
 
     def train(self, verbose: bool = True) -> Iterator[dict[str, Any]]:
         """Train what is missing, split by split; each record is on disk before it is yielded."""
-        workspace = Workspace(self.dataset)
+        workspace = Workspace(self.dataset, self.device)
         done = {record["index"] for record in self.records}
         for split in self.splits:
             if split.index in done:
@@ -115,7 +115,7 @@ class Run:
             record["weights"] = _learned_weights(fitted)
             best = max((other[f"val_{self.method.metric}"] for other in self.records), default=-1.0)
             if record[f"val_{self.method.metric}"] > best:
-                self._save_model(fitted, workspace)
+                fitted.model.save(self._files.model_path)
             self.records.append(record)
             self._write_history(fitted, split.index)
             self._write_records()
@@ -125,7 +125,7 @@ class Run:
 
     def _forget_if_empty(self) -> None:
         """A run that could not even start leaves no folder behind that would be in the way of the next try."""
-        if [path.name for path in self.folder.iterdir()] == ["config.json"]:
+        if self._files.holds_only_config():
             shutil.rmtree(self.folder)
 
     def summary(self) -> dict[str, Any]:
@@ -145,7 +145,7 @@ class Run:
         if rows:
             write_csv(self.folder / "weights.csv", ["split", *(f"hop_{k}" for k in range(len(rows[0]) - 1))], rows)
         # Last, as this is the file a resumed run goes by.
-        _write_json(self.folder / "splits.json", self.records)
+        self._files.write_records(self.records)
 
     def _write_history(self, fitted: Fitted, index: int) -> None:
         history, folder = fitted.history, self.folder / "history"
@@ -153,41 +153,14 @@ class Run:
         rows = zip(range(history.epochs), history.loss, history.val_loss, history.val_score, strict=True)
         write_csv(folder / f"split-{index}.csv", ["epoch", "loss", "val_loss", "val_score"], rows)
 
-    def _save_model(self, fitted: Fitted, workspace: Workspace) -> None:
-        """The model of the split with the best validation score, for methods that predict on other graphs."""
-        method = fitted.method
-        if not isinstance(method, UniFilterMethod):
-            return
-        fact = workspace.factorization(method.features, method.hops, method.self_loops)
-        names = self.dataset.class_names or tuple(map(str, range(self.dataset.num_classes)))
-        stored = StoredModel.from_fitted(fitted, fact.tridiagonal, np.array(names), method.settings())
-        stored.save(self.folder / MODEL_FILE)
-
 
 def _learned_weights(fitted: Fitted) -> list[float]:
     """One weight a hop, where that is what the model has."""
-    weights = getattr(fitted.learner.model, "weights", None)
-    if not isinstance(weights, Tensor) or weights.ndim != 1:
-        return []
-    return [round(value, 6) for value in weights.tolist()]
+    weights = fitted.model.weights
+    return [] if weights is None or weights.ndim != 1 else [round(value, 6) for value in weights.tolist()]
 
 
 def _flat(config: dict[str, Any]) -> dict[str, Any]:
     """With the settings side by side with the rest, so that a difference can be named."""
     return {**config, **config.get("settings", {})} | {"settings": None}
 
-
-def _jsonable(value: Any) -> Any:
-    return json.loads(json.dumps(value, default=repr))
-
-
-def _read_json(path: Path) -> Any:
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ValueError(f"{path} is damaged ({error}): restore it, or start again in another --out") from None
-
-
-def _write_json(path: Path, value: Any) -> None:
-    with whole_text_file(path) as file:
-        json.dump(value, file, indent=1)

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from unifilter._internal.checks import check_count
-from unifilter.datasets import NodeDataset, Split
-from unifilter.methods import Method, Problem, Workspace, fit
+from unifilter.data import NodeDataset, Split
+from unifilter.estimators import fit
+from unifilter.methods import Method, Problem, Workspace
 from unifilter.training import DivergedWarning, History
 
 try:
@@ -76,6 +77,7 @@ def tune(
     fixed: Mapping[str, Any] | None = None,
     study: Path | None = None,
     seed: int = 0,
+    device: str = "cpu",
     on_trial: Callable[[int, Trial], None] | None = None,
 ) -> Tuning:
     """Search a method's hyper-parameters; test nodes are never looked at.
@@ -87,7 +89,8 @@ def tune(
         trials: How many trials there shall be in all, those that the study already holds included.
         fixed: Settings that are not searched.
         study: A file that keeps the trials: interrupted, the search goes on from there as if nothing had happened.
-        seed: Of the proposals.
+        seed: Random seed of the proposals.
+        device: Where to compute.
         on_trial: Called with the number of trials made and the last of them.
     """
     check_count("trials", trials, "pass how many sets of hyper-parameters to try")
@@ -102,7 +105,8 @@ def tune(
         "search space": repr(sorted(space.items())),
         "splits": repr([(split.name, split.index) for split in splits]),
     }
-    workspace = Workspace(dataset)
+    workspace = Workspace(dataset, device)
+    workspace.expect_hops(0, *(value or 0 for value in space.get("hops", ())))
     problems = [Problem(workspace, split.train, split.val) for split in splits]
     with _quiet(), _opened(study) as opened:
         _check_subject(opened, subject, study)

@@ -1,12 +1,11 @@
 """Training: one loop for every model."""
 
 from unifilter.training.checkpoint import Checkpoint
-from unifilter.training.metrics import METRICS, all_scores, score
+from unifilter.training.metrics import all_scores, score
 from unifilter.training.stopping import LossWindow, Patience, StopRule
 from unifilter.training.trainer import DivergedWarning, History, Optimisation, TrainingInterrupted, train
 
 __all__ = [
-    "METRICS",
     "Checkpoint",
     "DivergedWarning",
     "History",

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import numpy as np
 import torch
 from torch import Tensor
 
 from unifilter._internal.checks import check_choice
-
-Metric = Literal["accuracy", "macro_f1", "roc_auc"]
-METRICS = ("accuracy", "macro_f1", "roc_auc")
+from unifilter.data import METRICS, Metric
 
 
 def score(metric: Metric, logits: Tensor, labels: Tensor) -> float:

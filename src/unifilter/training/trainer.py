@@ -15,9 +15,10 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from unifilter._internal.checks import check_choice, check_count
+from unifilter.data import METRICS, Metric
 from unifilter.training.checkpoint import Checkpoint
 from unifilter.training.interrupt import HeldInterrupt
-from unifilter.training.metrics import METRICS, Metric, score
+from unifilter.training.metrics import score
 from unifilter.training.progress import Progress
 from unifilter.training.stopping import StopRule
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pickle
 import re
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -41,7 +40,7 @@ def read(path: Path) -> NodeDataset:
         dataset = NodeDataset.from_data(SimpleNamespace(**fields, num_nodes=num_nodes), name=path.stem)
     except ValueError as error:
         raise ValueError(f"{path.name}: {error}") from None
-    return replace(dataset, source=str(path))
+    return dataset.with_checked(source=str(path))
 
 
 def _load(path: Path) -> dict[Any, Any]:

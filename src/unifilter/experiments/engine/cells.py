@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from unifilter._internal.plain import plain
+from unifilter.data import Metric
 from unifilter.methods import find_method
 
 
@@ -62,7 +64,7 @@ def identity_of(cell: Cell, checksum: str, split: str, version: int) -> dict[str
         "checksum": checksum,
         "split": split,
         "index": cell.index,
-        "settings": jsonable(cell.settings),
+        "settings": plain(dict(cell.settings)),
     }
 
 
@@ -75,7 +77,7 @@ def key_of(identity: Mapping[str, Any]) -> str:
 def method_cell(
     method: str,
     dataset: str,
-    metric: str,
+    metric: Metric,
     at: Mapping[str, Any],
     split: str,
     index: int,
@@ -94,19 +96,13 @@ def method_cell(
         changes: Settings that differ from the published ones, or from the defaults.
         preset: Whose published settings are used; ``None`` takes the defaults.
     """
-    family = find_method(method)
-    published = family.presets.get(preset, {}) if preset is not None else {}
-    built = family.with_settings({"metric": metric, **published, **(changes or {})})
-    settings = built.settings()
+    built = find_method(method).preset(preset, metric=metric, **(changes or {}))
+    settings = built.plain_settings()
     candidates = built.candidates()
     if len(candidates) > 1:
         # What is chosen depends on what there is to choose from.
         settings[CANDIDATES] = [
-            {name: value for name, value in one.settings().items() if value != settings[name]} for one in candidates
+            {name: value for name, value in one.plain_settings().items() if value != settings[name]}
+            for one in candidates
         ]
-    return Cell("train", dataset, at, split, index, method, jsonable(settings))
-
-
-def jsonable(value: Any) -> Any:
-    """What a value is after it was written as JSON and read again."""
-    return json.loads(json.dumps(value, default=repr))
+    return Cell("train", dataset, at, split, index, method, settings)

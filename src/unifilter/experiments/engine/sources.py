@@ -10,8 +10,7 @@ import networkx as nx
 import numpy as np
 import torch
 
-from unifilter.data import linkx_split, random_split
-from unifilter.data.node_dataset import Metric
+from unifilter.data import Metric, linkx_split, random_split
 from unifilter.data.splits import SEEDS
 from unifilter.datasets import DatasetNotFoundError, NodeDataset, Split, list_datasets, load_dataset
 from unifilter.datasets.catalogue import CATALOGUE, normalised
@@ -35,7 +34,7 @@ class Facts:
     """
 
     checksum: str
-    metric: str
+    metric: Metric
     splits: Mapping[str, int]
 
 

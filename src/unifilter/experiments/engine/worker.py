@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from unifilter.experiments.engine.cells import Cell, jsonable
+from unifilter._internal.plain import plain
+from unifilter.experiments.engine.cells import Cell
 from unifilter.experiments.engine.sources import Sources
 from unifilter.experiments.measures import MEASURES
 from unifilter.methods import Workspace
@@ -28,7 +29,7 @@ class Worker:
         started = time.monotonic()
         outcome = MEASURES[cell.measure].function(self._workspace_of(cell.dataset), cell)
         outcome["cell_seconds"] = round(time.monotonic() - started, 3)
-        measured: dict[str, Any] = jsonable({name: value for name, value in outcome.items() if value is not None})
+        measured: dict[str, Any] = plain({name: value for name, value in outcome.items() if value is not None})
         return measured
 
     def _workspace_of(self, dataset: str) -> Workspace:

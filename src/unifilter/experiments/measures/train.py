@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import torch
-
-from unifilter.bases import make_basis
-from unifilter.datasets import Split
+from unifilter.data import Split
+from unifilter.estimators import Fitted, fit
 from unifilter.experiments.engine.cells import CANDIDATES, Cell
 from unifilter.experiments.engine.sources import choose_split
-from unifilter.methods import Fitted, Method, Problem, Workspace, find_method, fit
+from unifilter.methods import Method, Problem, Workspace, find_method
 from unifilter.runs.record import record_of
 
 # What the row of a cell says already.
@@ -45,26 +43,27 @@ def _train(method: Method, workspace: Workspace, split: Split) -> dict[str, Any]
         **({"chosen": chosen} if len(method.candidates()) > 1 else {}),
         "train_nodes": len(split.train),
         "test_nodes": len(split.test),
-        **_spectrum(fitted, workspace),
+        **_spectrum(fitted),
     }
 
 
-def _spectrum(fitted: Fitted, workspace: Workspace) -> dict[str, Any]:
+def _spectrum(fitted: Fitted) -> dict[str, Any]:
     """Learned weight and mean frequency of each basis vector, and the mean frequency of what the filter lets through.
 
     Frequencies are Definition 2.2, averaged over the channels that carry a signal.
     """
-    settings, facts = fitted.method.settings(), fitted.learner.facts
-    if fitted.learner.lanczos_weights is None or settings.get("basis") != "uni" or settings["weights"] != "hop":
+    model, settings = fitted.model, fitted.method.settings()
+    tridiagonal, basis, weights = model.tridiagonal, model.basis, model.weights
+    if tridiagonal is None or basis is None or weights is None or settings.get("basis") != "uni" or weights.ndim != 1:
         return {}
-    fact = workspace.factorization(settings["features"], settings["hops"], settings["self_loops"])
-    signal = fact.norm > 0
-    filtered = fact.tridiagonal.frequencies(fitted.learner.lanczos_weights()[None])[0, signal]
+    signal = tridiagonal.norm > 0
+    coefficients = basis.coefficients(tridiagonal)
+    on_vectors = (coefficients * weights[:, None, None]).sum(dim=0)
+    filtered = tridiagonal.frequencies(on_vectors[None])[0, signal]
     outcome: dict[str, Any] = {"filtered_frequency": float(filtered.mean())}
     if isinstance(settings["tau"], str) or settings["theta"] is not None:
         return outcome  # a basis that is learned has no fixed frequencies
-    basis = make_basis("uni", tau=facts["tau"], homophily=facts["homophily"], formulation=settings["formulation"])
-    weights: torch.Tensor = fitted.learner.model.weights  # type: ignore[assignment]
     outcome["weights"] = [round(value, 6) for value in weights.tolist()]
-    outcome["frequencies"] = [round(value, 6) for value in fact.frequencies(basis)[:, signal].mean(dim=1).tolist()]
+    frequencies = tridiagonal.frequencies(coefficients)[:, signal].mean(dim=1)
+    outcome["frequencies"] = [round(value, 6) for value in frequencies.tolist()]
     return outcome

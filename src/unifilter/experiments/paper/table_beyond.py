@@ -7,7 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from unifilter.experiments.engine.cells import CANDIDATES, Cell, jsonable
+from unifilter._internal.plain import plain
+from unifilter.experiments.engine.cells import CANDIDATES, Cell
 from unifilter.experiments.engine.experiment import Experiment, Options, method_of, split_indices, trained
 from unifilter.experiments.engine.row_files import Row
 from unifilter.experiments.engine.sources import Facts
@@ -37,7 +38,7 @@ class TableBeyond(Experiment):
                 cells += trained(method, dataset, facts, options, "official", at)
             elif options.wants(method):
                 # What is chosen depends on what there is to choose from.
-                space = jsonable(find_method(method).search_space)
+                space = plain(find_method(method).search_space)
                 settings = {"metric": facts.metric, "trials": options.trials, "space": space, **options.changes}
                 cells += [
                     Cell("tuned", dataset, at, "official", index, method, settings)

@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
+from unifilter.data import Metric
 from unifilter.training import History, score
-from unifilter.training.metrics import Metric
 
 
 def solve(

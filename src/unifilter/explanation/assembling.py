@@ -1,33 +1,37 @@
-"""The one way to an explanation: of a factorisation, of a trained model, or of a run."""
+"""The one way to an explanation: of a factorization, of a trained model, or of a run."""
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
 from unifilter._internal.checks import as_labels, check_count, check_fraction
-from unifilter.datasets import NodeDataset, load_dataset
+from unifilter.data import NodeDataset
+from unifilter.datasets import load_dataset
 from unifilter.datasets.catalogue import CATALOGUE
-from unifilter.estimators import StoredModel, UniFilterClassifier
+from unifilter.estimators import NodeClassifier, TrainedModel
+from unifilter.explanation.curves import GRID
 from unifilter.explanation.label_report import LabelReport, report_labels
 from unifilter.explanation.spectral_explanation import SpectralExplanation
-from unifilter.explanation.trained import universal_parameters
-from unifilter.factorization import Factorization
+from unifilter.explanation.universal import universal_parameters
+from unifilter.factorization import Factorization, factorize
 from unifilter.graph import Graph, edge_homophily, estimate_homophily
-from unifilter.methods import Workspace
+from unifilter.runs import RunFolder, response_quartiles
 
 # Lanczos steps for the labels: they are few columns, so a finer quadrature than the features' costs little.
 _LABEL_HOPS = 40
+# Lanczos steps for the features of a method without hops: as many as the paper's bases have.
+_FEATURE_HOPS = 10
 
 
 def explain(
-    subject: Factorization | UniFilterClassifier | str | os.PathLike[str],
+    subject: Factorization | NodeClassifier | TrainedModel | str | os.PathLike[str],
     *,
     graph: Graph | None = None,
     labels: Any = None,
@@ -38,17 +42,19 @@ def explain(
     name: str | None = None,
     class_names: tuple[str, ...] = (),
     label_hops: int = _LABEL_HOPS,
+    dataset: NodeDataset | None = None,
     data_dir: str | Path | None = None,
 ) -> SpectralExplanation:
     """What a graph's signals, labels and filter look like in the spectral domain.
 
-    A model or a run brings its own graph, labels, weights, tau and homophily, and what is given here goes before them.
-    A factorisation brings its signals alone.
+    A model or a run brings its own graph, labels, weights, tau and homophily; arguments given here take precedence.
+    A factorization brings its signals alone. A filter that is not on the universal basis, such as BernNet's, is shown
+    by its response.
 
     Args:
-        subject: A factorisation, a fitted :class:`unifilter.UniFilterClassifier`, or the folder of a run of
-            ``unifilter train``, whose data set is loaded again by its name.
-        graph: The graph of the factorisation; needed with labels.
+        subject: A factorization, a fitted :class:`unifilter.NodeClassifier`, a :class:`unifilter.TrainedModel`, or the
+            folder of a run, whose data set is loaded again by its name.
+        graph: The graph of the factorization; needed with labels.
         labels: Class indices ``[num_nodes]``, -1 where unknown.
         train: Training nodes, a mask or indices: the homophily is then estimated from their labels alone.
         tau: Share of the homophily basis; by default what was trained with, else a half.
@@ -59,6 +65,7 @@ def explain(
         name: What to call it.
         class_names: What the classes are called, in the order of their indices.
         label_hops: Lanczos steps for the labels' spectral density.
+        dataset: The data that a :class:`unifilter.TrainedModel` was trained on, in place of graph and labels.
         data_dir: Where the data set of a run is.
     """
     check_count("label_hops", label_hops, "leave it out for 40")
@@ -72,83 +79,86 @@ def explain(
         "name": name,
         "class_names": class_names or None,
     }
-    found = _found_in(subject, data_dir)
+    found = _found_in(subject, dataset, data_dir)
     if homophily is not None:
         found.pop("homophily_from", None)
     merged = found | {key: value for key, value in given.items() if value is not None}
     return _assemble(**merged, label_hops=label_hops)
 
 
-def _found_in(subject: Any, data_dir: str | Path | None) -> dict[str, Any]:
+def _found_in(subject: Any, dataset: NodeDataset | None, data_dir: str | Path | None) -> dict[str, Any]:
     if isinstance(subject, Factorization):
         return {"tridiagonal": subject.tridiagonal}
-    if isinstance(subject, UniFilterClassifier):
-        return _found_in_model(subject)
+    if isinstance(subject, NodeClassifier):
+        check_is_fitted(subject)
+        return _found_in_model(subject.model_, subject.data_) | {"name": "model"}
+    if isinstance(subject, TrainedModel):
+        return _found_in_model(subject, dataset) | {"name": "model"}
     if isinstance(subject, (str, os.PathLike)):
-        return _found_in_run(Path(subject), data_dir)
+        return _found_in_run(RunFolder(Path(subject)), data_dir)
     raise ValueError(
-        f"explain takes a Factorization, a fitted UniFilterClassifier or a run folder, not {type(subject).__name__}: "
-        "factorise the graph first, factorize(graph, x)"
+        f"explain takes a Factorization, a fitted NodeClassifier, a TrainedModel or a run folder, not "
+        f"{type(subject).__name__}: factorize the graph first, factorize(graph, x)"
     )
 
 
-def _found_in_model(clf: UniFilterClassifier) -> dict[str, Any]:
-    clf._check_fitted()
-    stored = clf._stored
-    tau, homophily = universal_parameters(stored.parameters, stored.tau, stored.homophily)
-    found = {
-        "tridiagonal": stored.tridiagonal,
-        "tau": tau,
-        "homophily": homophily,
-        "homophily_from": "of the model",
-        "weights": _of_one_split(stored.weights),
-        "name": "model",
-    }
-    if clf._problem is not None:
-        dataset, graph = clf._problem.dataset, clf._problem.workspace.graph(clf.self_loops)
+def _found_in_model(model: TrainedModel, dataset: NodeDataset | None) -> dict[str, Any]:
+    """What a model says, on the data that it was trained on where that is known."""
+    found: dict[str, Any] = {"tridiagonal": model.tridiagonal}
+    if dataset is not None:
+        graph = dataset.graph.with_self_loops(model.network.self_loops).to("cpu")
         found |= {"graph": graph, "labels": dataset.labels, "class_names": dataset.class_names}
-    return found
-
-
-def _found_in_run(folder: Path, data_dir: str | Path | None) -> dict[str, Any]:
-    config, records = (_read(folder, name) for name in ("config.json", "splits.json"))
-    if not records:
-        raise ValueError(f"the run in {folder} has no finished split yet: let it finish one, unifilter train --resume")
-    settings = config["settings"]
-    stored = folder / "model.unifilter"
-    estimates = [record["homophily"] for record in records if "homophily" in record]
-    homophily = float(np.mean(estimates)) if estimates else None
-    tau: Any = settings.get("tau")
-    # What was learned is not in the records: it is that of the stored model, the best split's.
-    learned = StoredModel.load(stored) if stored.exists() and "learn" in (tau, settings.get("theta")) else None
-    if learned is not None:
-        tau, homophily = learned.tau, learned.homophily
-    tau, homophily = universal_parameters(settings, tau, homophily)
-    rows = [record["weights"] for record in records if record["weights"]]
-    dataset = _dataset_of(config, data_dir)
-    workspace = Workspace(dataset)
-    fact = workspace.factorization(settings["features"], settings["hops"], settings["self_loops"])
-    return {
-        "tridiagonal": fact.tridiagonal,
-        "tau": tau,
-        "homophily": homophily,
-        "homophily_from": "of the best split's model" if learned else f"mean of {len(records)} splits",
-        # A weight per channel is too much for the records: the stored model has those of the best split.
-        "weights": rows or _of_one_split(StoredModel.load(stored).weights),
-        "graph": workspace.graph(settings["self_loops"]),
-        "labels": dataset.labels,
-        "class_names": dataset.class_names,
-        "name": f"{dataset.name}, {config['method']}",
-    }
-
-
-def _read(folder: Path, name: str) -> Any:
-    path = folder / name
-    if not path.exists():
-        raise FileNotFoundError(
-            f"{folder} holds no finished run, it has no {name}: pass a folder that `unifilter train` wrote"
+        if model.tridiagonal is None:
+            # The method works without a factorization, but the spectrum of the features is read from one.
+            hops = getattr(model.method, "hops", None) or _FEATURE_HOPS
+            found["tridiagonal"] = factorize(graph, dataset.scaled(model.method.features).features, hops).tridiagonal
+    if found["tridiagonal"] is None:
+        raise ValueError(
+            f"a {model.method.name} model on its own does not know the spectrum of any features: explain the fitted "
+            "estimator, or the folder of its run"
         )
-    return json.loads(path.read_text(encoding="utf-8"))
+    parameters = universal_parameters(model)
+    if parameters is not None and model.weights is not None:
+        tau, homophily = parameters
+        weights = model.weights
+        return found | {
+            "tau": tau,
+            "homophily": homophily,
+            "homophily_from": "of the model",
+            # Of one split: per hop, or per hop and channel.
+            "weights": weights[None, :, None] if weights.ndim == 1 else weights[None],
+        }
+    response = response_quartiles(model, GRID)
+    if response is None:
+        raise ValueError(
+            f"{model.method.name} learns no filter that is a function of the eigenvalues, so there is nothing to "
+            "explain: explain the factorization of the data set instead, explain(factorize(graph, x))"
+        )
+    return found | {"response": response}
+
+
+def _found_in_run(files: RunFolder, data_dir: str | Path | None) -> dict[str, Any]:
+    config, records = files.config, files.records
+    if not records:
+        raise ValueError(f"the run in {files.path} has no finished split yet: let it finish one")
+    model, dataset = files.model(), _dataset_of(config, data_dir)
+    found = _found_in_model(model, dataset) | {"name": f"{dataset.name}, {config['method']}"}
+    rows = [record["weights"] for record in records if record["weights"]]
+    if "weights" not in found or not rows:
+        return found
+    # A weight per channel, and a basis that was learned, are not in the records: those are of the best split.
+    if len(rows[0]) == found["weights"].shape[1]:
+        found["weights"] = rows
+    estimates = [record["homophily"] for record in records if "homophily" in record]
+    settings = config["settings"]
+    if "learn" in (settings.get("tau"), settings.get("theta")):
+        found["homophily_from"] = "of the best split's model"
+    elif estimates and settings.get("basis") in ("uni", "heterophily"):
+        mean = float(np.mean(estimates))
+        found |= {"homophily": mean, "homophily_from": f"mean of {len(records)} splits"}
+        if settings["basis"] == "uni" and settings["tau"] is None:
+            found["tau"] = mean
+    return found
 
 
 def _dataset_of(config: dict[str, Any], data_dir: str | Path | None) -> NodeDataset:
@@ -172,6 +182,7 @@ def _assemble(
     homophily: float | None = None,
     homophily_from: str = "given",
     weights: Any = None,
+    response: np.ndarray | None = None,
     name: str = "graph",
     class_names: tuple[str, ...] = (),
 ) -> SpectralExplanation:
@@ -202,6 +213,7 @@ def _assemble(
         tridiagonal=tridiagonal,
         weights=None if weights is None else _as_weights(weights, tridiagonal.hops, tridiagonal.channels),
         labels=report,
+        response=response,
     )
 
 
@@ -220,8 +232,3 @@ def _as_weights(weights: Any, hops: int, channels: int) -> Tensor:
             f"not {list(np.shape(weights))}: pass one per hop"
         )
     return values
-
-
-def _of_one_split(weights: Tensor) -> Tensor:
-    """The weights of a model, per hop or per hop and channel."""
-    return weights[None, :, None] if weights.ndim == 1 else weights[None]

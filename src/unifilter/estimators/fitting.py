@@ -1,4 +1,4 @@
-"""One method on one problem, from nothing to scores."""
+"""Train a method on a problem: every candidate of it, the best on the validation nodes kept."""
 
 from __future__ import annotations
 
@@ -10,38 +10,39 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from unifilter.methods.method import Learner, Method
-from unifilter.methods.problem import Problem
-from unifilter.methods.solving import solve
+from unifilter.estimators.solving import solve
+from unifilter.estimators.trained_model import TrainedModel
+from unifilter.methods import Learner, Method, Problem
 from unifilter.training import Checkpoint, History, all_scores, train
 
 # Rows predicted at once: enough to keep the cores busy, few enough that the hidden layers stay small.
 _ROWS_AT_ONCE = 65_536
 
 
-@dataclass
+@dataclass(frozen=True, eq=False)
 class Fitted:
-    """A trained model.
+    """What training came to.
 
     Attributes:
-        method: What was trained, with its hyper-parameters.
-        learner: The model and how to ask it.
+        model: The trained model.
         history: What happened in training.
+        logits: Of every node of the graph it was trained on, ``[num_nodes, classes]``, on the CPU.
+        refit: Whether the weights have seen the validation nodes since they were scored.
     """
 
-    method: Method
-    learner: Learner
+    model: TrainedModel
     history: History
+    logits: Tensor
+    refit: bool = False
 
-    @torch.no_grad()
-    def logits(self, nodes: Tensor) -> Tensor:
-        """Logits of some nodes, ``[nodes, classes]``."""
-        self.learner.model.eval()
-        return torch.cat([self.learner.forward(part) for part in torch.split(nodes, _ROWS_AT_ONCE)])
+    @property
+    def method(self) -> Method:
+        """The method, with every setting that was left open filled in."""
+        return self.model.method
 
     def scores(self, nodes: Tensor, labels: Tensor) -> dict[str, float]:
         """Every metric on some nodes."""
-        return all_scores(self.logits(nodes), labels[nodes])
+        return all_scores(self.logits[nodes], labels[nodes])
 
 
 def fit(
@@ -70,20 +71,22 @@ def fit(
         on_epoch: Called with the history after every epoch; ``True`` stops there. See :func:`unifilter.training.train`.
     """
     candidates = method.candidates()
-    seconds, best = 0.0, None
+    problem.workspace.expect_hops(*(getattr(one, "hops", 0) or 0 for one in candidates))
+    seconds = 0.0
+    best: tuple[Method, Learner, History] | None = None
     for number, candidate in enumerate(candidates):
         part = f" ({number + 1} of {len(candidates)})" if len(candidates) > 1 else ""
         saved = None if checkpoint is None else Checkpoint(_of_candidate(checkpoint, number), fingerprint)
-        fitted = _fit_one(candidate, problem, label + part, verbose, saved, on_epoch)
-        seconds += fitted.history.seconds
-        if best is None or _rank(fitted.history) > _rank(best.history):
-            best = fitted
-        if fitted.history.ended == "stopped":
+        learner, history = _train(candidate, problem, label + part, verbose, saved, on_epoch)
+        seconds += history.seconds
+        if best is None or _rank(history) > _rank(best[2]):
+            best = candidate, learner, history
+        if history.ended == "stopped":
             break
     if best is None:
         raise ValueError(f"{method.name} has no candidates: let candidates() return at least one")
-    best.history.seconds = seconds
-    return best
+    best[2].seconds = seconds
+    return _finish(method, *best, problem)
 
 
 def delete_checkpoints(method: Method, checkpoint: Path) -> None:
@@ -92,14 +95,14 @@ def delete_checkpoints(method: Method, checkpoint: Path) -> None:
         _of_candidate(checkpoint, number).unlink(missing_ok=True)
 
 
-def _fit_one(
+def _train(
     method: Method,
     problem: Problem,
     label: str,
     verbose: bool,
     checkpoint: Checkpoint | None,
     on_epoch: Callable[[History], object] | None,
-) -> Fitted:
+) -> tuple[Learner, History]:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(method.seed)
         learner = method.build(problem)
@@ -109,7 +112,7 @@ def _fit_one(
         history = solve(learner.solve, learner.forward, labels, train_nodes, val_nodes, method.metric, learner.refit)
         if on_epoch is not None:
             on_epoch(history)
-        return Fitted(method, learner, history)
+        return learner, history
     history = train(
         learner.model,
         learner.forward,
@@ -124,7 +127,19 @@ def _fit_one(
         checkpoint=checkpoint,
         on_epoch=on_epoch,
     )
-    return Fitted(method, learner, history)
+    return learner, history
+
+
+@torch.no_grad()
+def _finish(requested: Method, method: Method, learner: Learner, history: History, problem: Problem) -> Fitted:
+    """The model on its own, and what it says of every node."""
+    if learner.finish is not None:
+        learner.finish()
+    learner.model.eval()
+    every = torch.arange(problem.dataset.num_nodes, device=problem.workspace.device)
+    logits = torch.cat([learner.forward(part) for part in torch.split(every, _ROWS_AT_ONCE)]).cpu()
+    model = TrainedModel(method, learner.shape, learner.model.cpu(), problem.dataset.class_values, requested)
+    return Fitted(model, history, logits, learner.refit)
 
 
 def _of_candidate(checkpoint: Path, number: int) -> Path:

@@ -1,0 +1,66 @@
+"""Whatever a user has as a graph, as a :class:`Graph`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from torch import Tensor
+
+from unifilter.graph.graph import Graph, SelfLoops
+
+
+def as_graph(
+    graph: Any, num_nodes: int | None = None, edge_weight: Any = None, self_loops: SelfLoops = "remove"
+) -> Graph:
+    """A graph from any form that users have one in.
+
+    Args:
+        graph: A :class:`Graph`, a PyG ``Data``, a networkx graph, a square scipy sparse matrix or numpy array (an
+            adjacency), or an edge list ``[2, num_edges]`` as a tensor or numpy array.
+        num_nodes: Number of nodes of an edge list; by default one more than the largest index.
+        edge_weight: Weights of an edge list; the other forms bring their own.
+        self_loops: ``"remove"`` them, or ``"add"`` one to every node.
+
+    Example:
+        >>> import networkx
+        >>> from unifilter.graph import as_graph
+        >>> as_graph(networkx.path_graph(3))
+        Graph(num_nodes=3, num_edges=2, weighted=False, self_loops='remove', duplicates='sum', isolated=0)
+    """
+    if isinstance(graph, Graph):
+        found = graph.with_self_loops(self_loops)
+    elif isinstance(graph, Tensor) or (isinstance(graph, np.ndarray) and _is_edge_list(graph)):
+        found = Graph.from_edges(graph, num_nodes, edge_weight, self_loops=self_loops)
+    elif sp.issparse(graph) or isinstance(graph, np.ndarray):
+        found = Graph.from_scipy(graph, self_loops=self_loops)
+    elif hasattr(graph, "edge_index"):
+        found = Graph.from_data(graph, self_loops=self_loops)
+    elif all(hasattr(graph, name) for name in ("nodes", "edges", "adj")):
+        found = Graph.from_networkx(graph, self_loops=self_loops)
+    else:
+        raise ValueError(
+            f"a graph is a Graph, a PyG Data, a networkx graph, a scipy sparse matrix or an edge list [2, num_edges], "
+            f"not {type(graph).__name__}: build one with Graph.from_edges"
+        )
+    if edge_weight is not None and not isinstance(graph, (Tensor, np.ndarray)):
+        raise ValueError(
+            f"edge_weight goes with an edge list, and a {type(graph).__name__} brings its own weights: leave it out, "
+            "or pass Graph.from_edges(edge_index, edge_weight=...)"
+        )
+    if num_nodes is not None and found.num_nodes != num_nodes:
+        raise ValueError(
+            f"the graph has {found.num_nodes} nodes but the features have {num_nodes} rows: pass one row per node, in "
+            "the order of the node indices"
+        )
+    return found
+
+
+def _is_edge_list(array: np.ndarray) -> bool:
+    if array.shape == (2, 2):
+        raise ValueError(
+            "a 2 x 2 array can be an edge list or an adjacency: say which, Graph.from_edges(...) or "
+            "Graph.from_scipy(...)"
+        )
+    return array.ndim == 2 and array.shape[0] == 2

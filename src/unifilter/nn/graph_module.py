@@ -1,0 +1,119 @@
+"""What every model on a graph shares: it is called as PyG's models are, and can be asked what it learned."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor, nn
+
+from unifilter.bases import Basis, Tridiagonal
+from unifilter.graph import Graph, SelfLoops, as_graph
+from unifilter.nn.sparse_rows import SparseRows
+
+# Features as a model takes them: dense, a torch CSR tensor, or its faster form.
+Features = Tensor | SparseRows
+# A graph as a model takes it: PyG's edge_index, or a Graph, which is ready to use.
+EdgeIndex = Tensor | Graph
+
+
+class GraphModule(nn.Module):
+    r"""A model with ``forward(x, edge_index, edge_weight=None)``, which gives logits of every node.
+
+    ``edge_index`` is PyG's ``[2, num_edges]`` tensor with optional weights, or a :class:`unifilter.Graph`. The model
+    normalizes inside, with :math:`\mathbf{P} = \mathbf{D}^{-1/2}\mathbf{A}\mathbf{D}^{-1/2}` of the undirected graph;
+    self-loops are removed or added as its paper says (``self_loops``). The graph of the last ``edge_index`` is kept, so
+    full-batch training prepares it once.
+
+    Parameters and buffers are all that a trained model needs: ``state_dict()`` and ``load_state_dict()`` keep it.
+    """
+
+    # Buffers whose shape is only known once the model has seen data.
+    lazy_buffers: ClassVar[tuple[str, ...]] = ()
+    self_loops: SelfLoops = "remove"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._prepared: _Prepared | None = None
+        for name in self.lazy_buffers:
+            self.register_buffer(name, None)
+
+    def reset_parameters(self) -> None:
+        """Draw new initial weights."""
+        raise NotImplementedError
+
+    def response(self, lam: Tensor) -> Tensor | None:
+        """The learned filter at Laplacian eigenvalues ``lam``, ``[*lam.shape, channels]``; ``None`` if it has none."""
+        return None
+
+    @property
+    def hop_weights(self) -> Tensor | None:
+        """One learned weight per basis vector ``[m]``, or per vector and channel ``[m, channels]``, if there are."""
+        return None
+
+    @property
+    def basis(self) -> Basis | None:
+        """The basis that :attr:`hop_weights` belong to, where it adapts to the features."""
+        return None
+
+    @property
+    def tridiagonal(self) -> Tridiagonal | None:
+        """The factorization of the features that the filter was learned on, where it was learned on one."""
+        return None
+
+    def graph_of(self, x: Features, edge_index: EdgeIndex, edge_weight: Tensor | None = None) -> Graph:
+        """The graph with this model's self-loops, on the device of the features."""
+        if edge_weight is not None and edge_weight.requires_grad:
+            raise ValueError("edge_weight requires a gradient, and these models learn no edge weights: detach it")
+        if self._prepared is None or not self._prepared.is_of(edge_index, edge_weight):
+            graph = as_graph(edge_index, x.shape[0], edge_weight, self.self_loops)
+            self._prepared = _Prepared(edge_index, edge_weight, graph)
+        if self._prepared.graph.device != x.device:
+            self._prepared.graph, self._prepared.derived = self._prepared.graph.to(x.device), {}
+        return self._prepared.graph
+
+    def derived(self, name: str, make: Callable[[Graph], Any]) -> Any:
+        """What ``make`` computes from the graph of the last :meth:`graph_of`, computed once for each graph."""
+        prepared = self._prepared
+        if prepared is None:
+            raise ValueError("there is no graph yet: call graph_of first")
+        if name not in prepared.derived:
+            prepared.derived[name] = make(prepared.graph)
+        return prepared.derived[name]
+
+    def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *rest: Any) -> None:
+        for name in self.lazy_buffers:
+            value = state_dict.get(prefix + name)
+            if value is None:
+                setattr(self, name, None)
+            elif getattr(self, name) is None or getattr(self, name).shape != value.shape:
+                setattr(self, name, torch.empty_like(value))
+        super()._load_from_state_dict(state_dict, prefix, *rest)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The prepared graph is found again, and a weak reference cannot be stored.
+        return {**self.__dict__, "_prepared": None}
+
+
+class _Prepared:
+    """A graph, and the tensors that it was made from as they were then."""
+
+    def __init__(self, edge_index: EdgeIndex, edge_weight: Tensor | None, graph: Graph) -> None:
+        self._sources = [(weakref.ref(one), _version(one)) for one in (edge_index, edge_weight) if one is not None]
+        self.graph = graph
+        # What a model computes from the graph once, such as eigenvectors.
+        self.derived: dict[str, Any] = {}
+
+    def is_of(self, edge_index: EdgeIndex, edge_weight: Tensor | None) -> bool:
+        given = [one for one in (edge_index, edge_weight) if one is not None]
+        return len(given) == len(self._sources) and all(
+            known() is one and version == _version(one)
+            for one, (known, version) in zip(given, self._sources, strict=True)
+        )
+
+
+def _version(source: EdgeIndex) -> int:
+    """Counts the changes in place of a tensor; a graph never changes."""
+    return source._version if isinstance(source, Tensor) else 0
