@@ -15,7 +15,7 @@ import torch
 
 import unifilter
 from benchmarks.timing import interleaved
-from unifilter.kernels.lanes import BYTES, load, store
+from unifilter.kernels.compiled.lanes import BYTES, load, store
 
 # Larger than any last-level cache, so that the copy goes to memory.
 _COPY_BYTES = 1 << 30
@@ -75,10 +75,10 @@ def _sum_rounds(block, result, rounds):  # type: ignore[no-untyped-def]
     lanes = BYTES // block.itemsize
     for _ in range(rounds):
         # Four sums side by side, and carried on from round to round: reading is all there is to wait for.
-        first = second = third = fourth = load(result, (0,))
+        first = second = third = fourth = load(result, (0,), BYTES)
         for i in range(0, block.shape[0], 4 * lanes):
-            first = first + load(block, (i,))
-            second = second + load(block, (i + lanes,))
-            third = third + load(block, (i + 2 * lanes,))
-            fourth = fourth + load(block, (i + 3 * lanes,))
+            first = first + load(block, (i,), BYTES)
+            second = second + load(block, (i + lanes,), BYTES)
+            third = third + load(block, (i + 2 * lanes,), BYTES)
+            fourth = fourth + load(block, (i + 3 * lanes,), BYTES)
         store(result, (0,), first + second + third + fourth)

@@ -34,7 +34,7 @@ def run_specformer(repeats: int, report: Report) -> None:
 
     def epoch_over_torch() -> None:
         with mock.patch.multiple(
-            specformer, attention=_torch_attention, to_spectrum=_to_spectrum, from_spectrum=_from_spectrum
+            specformer, attention=_torch_attention, _ToSpectrum=_ToSpectrum, _FromSpectrum=_FromSpectrum
         ):
             epoch()
 
@@ -53,9 +53,13 @@ def _torch_attention(queries: Tensor, keys: Tensor, values: Tensor, p: float) ->
     return scaled_dot_product_attention(queries[None], keys[None], values[None], dropout_p=p)[0]
 
 
-def _to_spectrum(vectors: Tensor, x: Tensor) -> Tensor:
-    return x.T @ vectors
+class _ToSpectrum:
+    @staticmethod
+    def apply(x: Tensor, vectors: Tensor) -> Tensor:
+        return x.T @ vectors
 
 
-def _from_spectrum(vectors: Tensor, spectral: Tensor) -> Tensor:
-    return vectors @ spectral.T
+class _FromSpectrum:
+    @staticmethod
+    def apply(spectral: Tensor, vectors: Tensor) -> Tensor:
+        return vectors @ spectral.T

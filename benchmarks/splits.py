@@ -16,7 +16,7 @@ from benchmarks.report import Report, print_table, seconds
 from benchmarks.timing import interleaved
 from unifilter import Factorization, Graph, factorize
 from unifilter import factorization as stage
-from unifilter.kernels.lanczos_cpu import lanczos_cpu
+from unifilter.kernels.lanczos import lanczos
 
 _SPLITS = 10
 _TAUS = np.linspace(0, 1, 11)
@@ -83,7 +83,7 @@ def _counted_products() -> Iterator[list[int]]:
     """Counts the two places that multiply by the propagation matrix: the kernel (once a hop and once for the last
     diagonal entry) and the graph itself."""
     count = [0]
-    kernel, multiply = lanczos_cpu, Graph.propagate
+    kernel, multiply = lanczos, Graph.propagate
 
     def counted_kernel(rows, x, hops, *options):  # type: ignore[no-untyped-def]
         count[0] += hops + 1
@@ -93,5 +93,5 @@ def _counted_products() -> Iterator[list[int]]:
         count[0] += 1
         return multiply(self, x, **options)
 
-    with patch.object(stage, "lanczos_cpu", counted_kernel), patch.object(Graph, "propagate", counted_multiply):
+    with patch.object(stage, "lanczos", counted_kernel), patch.object(Graph, "propagate", counted_multiply):
         yield count

@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 from strategies import connected_graph, graphs, signals
 
 from unifilter import Graph
-from unifilter.kernels.lanczos_cpu import lanczos_cpu
-from unifilter.kernels.lanczos_torch import lanczos_torch
+from unifilter.kernels.compiled.lanczos import lanczos_compiled
+from unifilter.kernels.lanczos import lanczos_torch
 
 
 @given(graphs(), st.integers(1, 8), st.integers(0, 99), st.sampled_from([None, False, True]))
 def test_agrees_with_the_fused_kernel(graph: Graph, hops: int, seed: int, reorthogonalize: bool | None) -> None:
     rows, x = graph.compressed_rows, signals(graph, 5, seed)
-    fused = lanczos_cpu(rows, x, hops, reorthogonalize, None)
+    fused = lanczos_compiled(rows, x, hops, reorthogonalize, None)
     plain = lanczos_torch(rows, x, hops, reorthogonalize, 2)
     assert torch.equal(fused[4], plain[4])
     # Where little of a vector was left the two round differently, by the inverse of what was left.
@@ -30,7 +30,7 @@ def test_single_precision_and_many_hops(sparse: bool) -> None:
     graph = connected_graph(300)
     rows, x = graph.compressed_rows, signals(graph, 33, 2, torch.float32)
     vectors, alpha, _, _, dimension = lanczos_torch(rows, x.to_sparse_csc() if sparse else x, 60, None, 7)
-    fused = lanczos_cpu(rows, x, 60, None, None)
+    fused = lanczos_compiled(rows, x, 60, None, None)
     assert torch.equal(dimension, fused[4])
     assert torch.allclose(alpha[:10], fused[1][:10], atol=1e-4)
     gram = torch.einsum("knc,lnc->ckl", vectors, vectors)
@@ -46,7 +46,7 @@ def test_a_block_larger_than_the_cache(weighted: bool) -> None:
     graph = Graph.from_edges(edges, num_nodes=nodes, edge_weight=weight)
     rows, x = graph.compressed_rows, torch.randn(nodes, 32, generator=generator)
     for left, right in zip(
-        lanczos_cpu(rows, x, 3, None, None),
+        lanczos_compiled(rows, x, 3, None, None),
         lanczos_torch(rows, x, 3, None, None),
         strict=True,
     ):

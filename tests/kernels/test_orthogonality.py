@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from unifilter.kernels.orthogonality import reorthogonalise
+from unifilter.kernels.compiled.orthogonality import reorthogonalise
 
 
 @pytest.mark.parametrize("columns", [5, 16])

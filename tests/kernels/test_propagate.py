@@ -13,9 +13,9 @@ from numpy.polynomial import chebyshev
 from strategies import connected_graph, graphs, signals
 
 from unifilter import Graph
-from unifilter.kernels import propagate as module
-from unifilter.kernels.narrow_lanes import fitting_width
-from unifilter.kernels.propagate import chebyshev_sum
+from unifilter.kernels.compiled import chebyshev as compiled
+from unifilter.kernels.compiled.lanes import fitting_width
+from unifilter.kernels.propagate import _chebyshev_sum_torch, chebyshev_sum
 
 
 def dense_terms(graph: Graph, count: int) -> np.ndarray:
@@ -51,7 +51,7 @@ def test_plain_torch_gives_the_same(graph: Graph, hops: int, paired: bool) -> No
     partner = signals(graph, 6, 1) if paired else None
     for fused, plain in zip(
         chebyshev_sum(graph.compressed_rows, x, weights, partner),
-        module._chebyshev_sum_torch(graph.compressed_rows, x, weights, partner),
+        _chebyshev_sum_torch(graph.compressed_rows, x, weights, partner),
         strict=True,
     ):
         assert (fused is None) == (plain is None)
@@ -69,9 +69,7 @@ def test_single_precision_on_a_signal_larger_than_the_cache(weighted: bool, chan
     x, partner = torch.randn(2, nodes, channels, generator=generator)
     weights = torch.randn(4, channels, generator=generator)
     filtered, products = chebyshev_sum(graph.compressed_rows, x, weights, partner)
-    exact, exact_products = module._chebyshev_sum_torch(
-        graph.compressed_rows, x.double(), weights.double(), partner.double()
-    )
+    exact, exact_products = _chebyshev_sum_torch(graph.compressed_rows, x.double(), weights.double(), partner.double())
     assert products is not None
     assert exact_products is not None
     assert torch.allclose(filtered.double(), exact, atol=1e-5)
@@ -86,7 +84,7 @@ def test_number_of_threads_does_not_change_a_bit() -> None:
     threads = torch.get_num_threads()
     results = []
     try:
-        with patch.object(module, "_ADDITIONS_PER_THREAD", 100):
+        with patch.object(compiled, "_ADDITIONS_PER_THREAD", 100):
             for count in (1, 2, 3):
                 torch.set_num_threads(count)
                 results.append(chebyshev_sum(graph.compressed_rows, x, weights, partner))
@@ -100,20 +98,18 @@ def test_number_of_threads_does_not_change_a_bit() -> None:
 
 def test_rows_are_shared_out_by_edges_without_gap_or_overlap() -> None:
     row_start = np.concatenate([np.arange(1000) * 50, 50_000 + np.arange(9001)])
-    ranges: list[tuple[int, int]] = []
     threads = torch.get_num_threads()
     try:
         torch.set_num_threads(4)
-        with patch.object(module, "_ADDITIONS_PER_THREAD", 1000), module._row_workers(row_start, 8) as on_all_rows:
-            on_all_rows(lambda begin, end: ranges.append((begin, end)))
+        with patch.object(compiled, "_ADDITIONS_PER_THREAD", 1000):
+            ranges = compiled._shares_of_rows(row_start, 8)
     finally:
         torch.set_num_threads(threads)
-    ranges.sort()
     assert [begin for begin, _ in ranges[1:]] == [end for _, end in ranges[:-1]]
     assert (ranges[0][0], ranges[-1][1]) == (0, 10_000)
     assert len(ranges) == 4
     # No sum is shared by two threads.
-    assert all(begin % module._ROWS_PER_SUM == 0 for begin, _ in ranges)
+    assert all(begin % compiled._ROWS_PER_SUM == 0 for begin, _ in ranges)
     assert max(row_start[end] - row_start[begin] for begin, end in ranges) < 0.5 * row_start[-1]
 
 

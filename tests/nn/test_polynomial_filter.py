@@ -12,7 +12,7 @@ from strategies import connected_graph, graphs, signals
 
 from unifilter import Graph
 from unifilter.bases import BASES, PolynomialBasis, make_basis, to_chebyshev
-from unifilter.kernels import propagate as kernels
+from unifilter.kernels.compiled import chebyshev as kernels
 from unifilter.nn.polynomial_filter import filter_response, filter_signal
 
 FAMILIES = sorted(name for name, family in BASES.items() if issubclass(family, PolynomialBasis))

@@ -12,8 +12,7 @@ from unifilter._internal.checks import as_feature_matrix, check_count, check_hop
 from unifilter.bases import Basis, Heterophily, Tridiagonal, make_basis
 from unifilter.graph import Graph
 from unifilter.kernels.combine import combine
-from unifilter.kernels.lanczos_cpu import lanczos_cpu
-from unifilter.kernels.lanczos_torch import lanczos_torch
+from unifilter.kernels.lanczos import lanczos
 
 
 def factorize(
@@ -60,7 +59,6 @@ def factorize(
         check_count("columns_per_block", columns_per_block, "leave it out for a width that suits the cache")
     features = as_feature_matrix(x, graph.num_nodes)
     rows = graph.to(features.device).compressed_rows
-    lanczos = lanczos_cpu if features.device.type == "cpu" else lanczos_torch
     vectors, alpha, beta, norm, dimension = lanczos(rows, features, hops, reorthogonalize, columns_per_block)
     return Factorization(vectors, Tridiagonal(alpha, beta, norm, dimension))
 

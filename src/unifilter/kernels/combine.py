@@ -2,49 +2,18 @@
 
 from __future__ import annotations
 
-import numpy as np
 import torch
 from torch import Tensor
 
-from unifilter.kernels.compiling import compile_kernel
-from unifilter.kernels.lanes import BYTES, load, splat, store
-from unifilter.kernels.threads import for_each, parts_of
+from unifilter.kernels.backend import use_compiled
 
 
 def combine(vectors: Tensor, coefficients: Tensor) -> Tensor:
     """``out[k] = sum_i coefficients[k, i] * vectors[i]``, per channel: ``[m, n, d]`` from ``[m, K+1, d]``."""
-    if vectors.device.type != "cpu":
+    coefficients = coefficients.to(vectors)
+    if not use_compiled(vectors):
+        # One at a time: the terms of all sums would be as large as the result, times the number of hops.
         return torch.stack([torch.einsum("id,ind->nd", row, vectors) for row in coefficients])
-    count, nodes = coefficients.shape[0], vectors.shape[1]
-    source, matrix = vectors.contiguous().numpy(), coefficients.to(vectors.dtype).contiguous().numpy()
-    result = np.empty((count, nodes, vectors.shape[2]), source.dtype)
-    nonzero = (matrix != 0).any(axis=2)
-    # Most bases are triangular: basis vector k needs no more than the first k + 1 Lanczos vectors.
-    terms = np.where(nonzero.any(axis=1), nonzero.shape[1] - nonzero[:, ::-1].argmax(axis=1), 0)
-    for_each(
-        lambda part: _combine_rows(source, matrix, terms, part.start, part.stop, result),
-        parts_of(nodes),
-        result.size,
-    )
-    return torch.from_numpy(result)
+    from unifilter.kernels.compiled.combine import combine_compiled
 
-
-@compile_kernel
-def _combine_rows(vectors, matrix, terms, begin, end, result):  # type: ignore[no-untyped-def]
-    channels = vectors.shape[2]
-    lanes = BYTES // vectors.itemsize
-    whole = channels // lanes * lanes
-    # Along the rows, as they lie in memory; the matrix stays in cache.
-    for row in range(begin, end):
-        for column in range(0, whole, lanes):
-            for k in range(matrix.shape[0]):
-                total = splat(vectors.dtype.type(0))
-                for i in range(terms[k]):
-                    total = total + load(matrix, (k, i, column)) * load(vectors, (i, row, column))
-                store(result, (k, row, column), total)
-        for k in range(matrix.shape[0]):
-            for column in range(whole, channels):
-                result[k, row, column] = 0
-            for i in range(terms[k]):
-                for column in range(whole, channels):
-                    result[k, row, column] += matrix[k, i, column] * vectors[i, row, column]
+    return combine_compiled(vectors, coefficients)

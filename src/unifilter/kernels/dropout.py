@@ -8,57 +8,52 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from unifilter.kernels.compiling import compile_kernel
-from unifilter.kernels.lanes import BYTES, keep, load, splat, store
-from unifilter.kernels.random_bits import ALWAYS, draw_seed, drop_threshold, make_mask, mixed_key
-from unifilter.kernels.threads import for_each, parts_of
+from unifilter.kernels.backend import use_compiled
+from unifilter.kernels.random_bits import ALWAYS, Seed, draw_seed, drop_threshold, dropped
+
+# Shorter rows are left to torch's own dropout.
+_LEAST_BYTES = 128
 
 
 def dropout(x: Tensor, p: float) -> Tensor:
     """Like :func:`torch.nn.functional.dropout` in training, on ``[rows, columns]``; the seed is torch's."""
     if drop_threshold(p) == ALWAYS:
         return x
-    suits = x.device.type == "cpu" and x.dtype in (torch.float32, torch.float64) and x.ndim == 2
-    if not suits or x.shape[1] * x.element_size() < BYTES:
+    suits = x.dtype in (torch.float32, torch.float64) and x.ndim == 2
+    if not suits or x.shape[1] * x.element_size() < _LEAST_BYTES:
         return functional.dropout(x, p)
-    return _Dropout.apply(x, p, draw_seed())  # type: ignore[no-any-return,no-untyped-call]
+    return drop_rows(x, p, draw_seed())
 
 
-class _Dropout(torch.autograd.Function):
+def drop_rows(x: Tensor, p: float, seed: Seed, first_row: int = 0) -> Tensor:
+    """Dropout on rows of a matrix, from ``first_row`` on, with the mask that a seed gives them."""
+    if drop_threshold(p) == ALWAYS:
+        return x
+    if use_compiled(x) and x.shape[1] * x.element_size() >= _LEAST_BYTES:
+        return _DropRows.apply(x, p, seed, first_row)  # type: ignore[no-any-return,no-untyped-call]
+    return dropped(x, p, seed, first_row)
+
+
+def drop_rows_into(x: Tensor, p: float, seed: Seed, first_row: int, result: Tensor) -> Tensor:
+    """The same without a gradient, written to another matrix; nothing is written where nothing is dropped."""
+    if drop_threshold(p) == ALWAYS:
+        return x
+    if use_compiled(x) and x.shape[1] * x.element_size() >= _LEAST_BYTES:
+        from unifilter.kernels.compiled.dropout import drop_rows_compiled
+
+        return drop_rows_compiled(x, p, seed, first_row, result)
+    return result.copy_(dropped(x, p, seed, first_row))
+
+
+class _DropRows(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, x: Tensor, p: float, seed: int) -> Tensor:
-        ctx.p, ctx.seed = p, seed
-        return drop_rows(x, p, seed)
+    def forward(ctx: Any, x: Tensor, *mask: Any) -> Tensor:
+        from unifilter.kernels.compiled.dropout import drop_rows_compiled
+
+        ctx.mask = mask
+        return drop_rows_compiled(x, *mask)
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-        # The same mask on the slope, by the same function, which is then differentiable again.
-        return _Dropout.apply(grad, ctx.p, ctx.seed), None, None  # type: ignore[no-untyped-call]
-
-
-def drop_rows(x: Tensor, p: float, seed: int, first_row: int = 0) -> Tensor:
-    """Some rows of a matrix with the mask that a seed gives them; not differentiable."""
-    source = x.detach().contiguous().numpy()
-    # torch's memory starts on a cache line, numpy's anywhere: a matrix product may round differently by that.
-    dropped = torch.empty(source.shape, dtype=x.dtype)
-    result = dropped.numpy()
-    mask = make_mask(p, seed, source.dtype)
-
-    def drop_part(part: slice) -> None:
-        _drop_rows(source[part], first_row + part.start, mask, result[part])
-
-    for_each(drop_part, parts_of(len(source)), source.size)
-    return dropped
-
-
-@compile_kernel
-def _drop_rows(source, first_row, mask, result):  # type: ignore[no-untyped-def]
-    columns = source.shape[1]
-    lanes = BYTES // source.itemsize
-    for row in range(source.shape[0]):
-        bits = mixed_key(mask.key, first_row + row, 0)
-        for start in range(0, columns, lanes):
-            # The last vector of columns overlaps the one before: whatever it writes twice is the same.
-            column = min(start, columns - lanes)
-            kept = keep(load(source, (row, column)), bits, column, mask.threshold)
-            store(result, (row, column), kept * splat(mask.scale))
+        # The same mask on the gradient, by the same function, which is then differentiable again.
+        return _DropRows.apply(grad, *ctx.mask), None, None, None  # type: ignore[no-untyped-call]

@@ -1,64 +1,74 @@
-"""Random decisions that can be made again: a hash of a seed and a position instead of a generator's next number."""
+"""Random decisions that can be made again: a hash of a seed and a position instead of a generator's next number.
+
+Compiled kernels and plain torch compute the same hash, so that the same seed drops the same elements on every device.
+"""
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-import numpy as np
 import torch
-
-from unifilter.kernels.compiling import compile_inline
+from torch import Tensor
 
 # Thirty-two random bits are always below this.
-ALWAYS = np.uint64(2**32)
+ALWAYS = 2**32
+# Steps from row to row and from basis vector to basis vector, and the factors of splitmix64's finalizer.
+ROW_STEP, VECTOR_STEP = 0x9E3779B97F4A7C15, 0xD1B54A32D192ED03
+FINALIZER = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB))
+LAST_SHIFT = 31
 # A column's random number: its own times the first of these, then twice shifted, combined and multiplied.
 SPREAD, FIRST_SHIFT, FIRST_FACTOR, SECOND_SHIFT, SECOND_FACTOR = 0x9E3779B1, 16, 0x7FEB352D, 15, 0x846CA68B
 
+_LOW = 0xFFFFFFFF
+# A number, or a tensor while torch compiles a model: its graph must draw a new one at every call.
+Seed = int | Tensor
 
-def draw_seed() -> int:
+
+def draw_seed() -> Seed:
     """A seed from torch's generator, so that ``torch.manual_seed`` governs every mask."""
-    return int(torch.randint(2**62, ()))
+    drawn = torch.randint(2**62, ())
+    return drawn if torch.compiler.is_compiling() else int(drawn)
 
 
-class Mask(NamedTuple):
-    """Which elements are dropped, as kernels take it.
+def drop_threshold(p: float) -> int:
+    """An element is kept where its 32 random bits are below this, if the share ``p`` is dropped."""
+    return round((1 - p) * ALWAYS)
 
-    Attributes:
-        threshold: An element is kept where its 32 random bits are below this.
-        scale: What is kept grows by this, so that the expectation stays.
-        key: The seed.
+
+def dropped(x: Tensor, p: float, seed: Seed, first_row: int = 0) -> Tensor:
+    """Dropout on ``[rows, columns]``, or ``[vectors, rows, columns]``, in plain torch: differentiable any number of
+    times.
     """
-
-    threshold: np.uint64
-    scale: np.floating
-    key: np.uint64
-
-
-def make_mask(p: float, seed: int, dtype: np.dtype) -> Mask:
-    """A mask that drops the share ``p``."""
-    return Mask(drop_threshold(p), dtype.type(1 / (1 - p)), np.uint64(seed))
+    rows = torch.arange(first_row, first_row + x.shape[-2], device=x.device)
+    keys = row_keys(seed, rows)
+    if x.ndim == 3:
+        keys = row_keys(seed, rows, torch.arange(len(x), device=x.device)[:, None])
+    kept = are_kept(keys[..., None], torch.arange(x.shape[-1], device=x.device), p)
+    return torch.where(kept, x, 0.0) * (1 / (1 - p))
 
 
-def drop_threshold(p: float) -> np.uint64:
-    """Of a mask that drops the share ``p``."""
-    return np.uint64(round((1 - p) * int(ALWAYS)))
+def row_keys(seed: Seed, rows: Tensor, vectors: Tensor | int = 0) -> Tensor:
+    """64 random bits for each row of each basis vector, int64."""
+    mixed = seed + rows * _signed(ROW_STEP) + vectors * _signed(VECTOR_STEP)
+    for shift, factor in FINALIZER:
+        mixed = (mixed ^ _shifted(mixed, shift)) * _signed(factor)
+    return mixed ^ _shifted(mixed, LAST_SHIFT)
 
 
-@compile_inline
-def mixed_key(key, row, k):  # type: ignore[no-untyped-def]
-    """Random bits for a row and a basis vector (the finaliser of the splitmix64 generator)."""
-    mixed = key + np.uint64(row) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(k) * np.uint64(0xD1B54A32D192ED03)
-    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return mixed ^ (mixed >> np.uint64(31))
+def are_kept(keys: Tensor, columns: Tensor, p: float) -> Tensor:
+    """Which elements are kept, bool; the keys of their rows and their columns are broadcast against each other."""
+    of_column = ((columns + 1) * SPREAD) & _LOW
+    of_column = ((of_column ^ (of_column >> FIRST_SHIFT)) * FIRST_FACTOR) & _LOW
+    of_column = ((of_column ^ (of_column >> SECOND_SHIFT)) * SECOND_FACTOR) & _LOW
+    # All that is as large as the mask has 32 bits. They have a sign: half the range is taken off both sides.
+    half = ALWAYS // 2
+    slope, offset = (keys | 1).to(torch.int32), ((keys >> 32) + half).to(torch.int32)
+    return of_column.to(torch.int32) * slope + offset < drop_threshold(p) - half
 
 
-@compile_inline
-def is_kept(key, column, threshold):  # type: ignore[no-untyped-def]
-    """What :func:`unifilter.kernels.lanes.keep` decides, for one column."""
-    low = np.uint64(0xFFFFFFFF)
-    of_column = (np.uint64(column + 1) * np.uint64(SPREAD)) & low
-    of_column = ((of_column ^ (of_column >> np.uint64(FIRST_SHIFT))) * np.uint64(FIRST_FACTOR)) & low
-    of_column = ((of_column ^ (of_column >> np.uint64(SECOND_SHIFT))) * np.uint64(SECOND_FACTOR)) & low
-    slope, offset = (key & low) | np.uint64(1), key >> np.uint64(32)
-    return ((of_column * slope + offset) & low) < threshold
+def _signed(number: int) -> int:
+    """The 64 bits of a number as torch's integers have them, with a sign."""
+    return number - 2**64 if number >= 2**63 else number
+
+
+def _shifted(bits: Tensor, right: int) -> Tensor:
+    """Shifted to the right with zeros from the left, whatever the sign."""
+    return (bits >> right) & ((1 << (64 - right)) - 1)

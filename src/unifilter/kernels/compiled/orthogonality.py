@@ -1,11 +1,11 @@
-"""How the fused factorisation keeps its vectors orthogonal: an estimate of the loss, and its removal."""
+"""How the compiled factorization keeps its vectors orthogonal: an estimate of the loss, and its removal."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from unifilter.kernels.compiling import compile_inline, compile_kernel
-from unifilter.kernels.lanes import BYTES, load, splat, store
+from unifilter.kernels.compiled.compiling import compile_inline, compile_kernel
+from unifilter.kernels.compiled.lanes import BYTES, load, splat, store
 
 # Rows summed in the signal's own precision before the sum goes to a double-precision total.
 ROWS_PER_SUM = 64
@@ -54,7 +54,7 @@ def reorthogonalise(  # type: ignore[no-untyped-def]
     """Takes earlier vectors out of the chosen columns of ``block``, ``first`` to ``last``, and renews their norms."""
     nodes = block.shape[0]
     lanes = BYTES // block.itemsize
-    zero = splat(block.dtype.type(0))
+    zero = splat(block.dtype.type(0), BYTES)
     tail = np.zeros(lanes, block.dtype)
     rows_here = np.zeros((ROWS_PER_SUM, lanes), block.dtype)
     kept = np.zeros((len(earlier), lanes), block.dtype)
@@ -63,11 +63,13 @@ def reorthogonalise(  # type: ignore[no-untyped-def]
     for start in range(0, nodes, ROWS_PER_SUM):
         stop = min(nodes, start + ROWS_PER_SUM)
         for row in range(start, stop):
-            store(rows_here, (row - start, 0), load(block, (row, first)) * splat(root_degree[row]))
+            store(rows_here, (row - start, 0), load(block, (row, first), BYTES) * splat(root_degree[row], BYTES))
         for index, other in enumerate(earlier):
             partial = zero
             for row in range(start, stop):
-                partial = partial + _load_vector(vectors, other, row, first, tail) * load(rows_here, (row - start, 0))
+                partial = partial + _load_vector(vectors, other, row, first, tail) * load(
+                    rows_here, (row - start, 0), BYTES
+                )
             store(kept, (index, 0), partial)
         total += kept
     for column in range(first, last):
@@ -77,15 +79,17 @@ def reorthogonalise(  # type: ignore[no-untyped-def]
         stop = min(nodes, start + ROWS_PER_SUM)
         rows_here[:, :] = 0
         for index, other in enumerate(earlier):
-            share = load(kept, (index, 0))
+            share = load(kept, (index, 0), BYTES)
             for row in range(start, stop):
                 removed = share * _load_vector(vectors, other, row, first, tail)
-                store(rows_here, (row - start, 0), load(rows_here, (row - start, 0)) + removed)
+                store(rows_here, (row - start, 0), load(rows_here, (row - start, 0), BYTES) + removed)
         partial = zero
         for row in range(start, stop):
-            rest = load(block, (row, first)) - load(rows_here, (row - start, 0)) * splat(inverse_root[row])
+            rest = load(block, (row, first), BYTES) - load(rows_here, (row - start, 0), BYTES) * splat(
+                inverse_root[row], BYTES
+            )
             store(block, (row, first), rest)
-            partial = partial + rest * rest * splat(degree[row])
+            partial = partial + rest * rest * splat(degree[row], BYTES)
         store(rows_here, (0, 0), partial)
         squared += rows_here[0]
     for column in range(first, last):
@@ -97,7 +101,7 @@ def reorthogonalise(  # type: ignore[no-untyped-def]
 def _load_vector(vectors, hop, row, column, tail):  # type: ignore[no-untyped-def]
     """Lanes of a stored vector, through ``tail`` where its columns end within them."""
     if column + tail.shape[0] <= vectors.shape[2]:
-        return load(vectors, (hop, row, column))
+        return load(vectors, (hop, row, column), BYTES)
     for rest in range(vectors.shape[2] - column):
         tail[rest] = vectors[hop, row, column + rest]
-    return load(tail, (0,))
+    return load(tail, (0,), BYTES)

@@ -1,4 +1,4 @@
-"""LLVM instructions on vectors, which the intrinsics for lanes of every kind are made of."""
+"""LLVM instructions on vectors, which the intrinsics for lanes are made of."""
 
 from __future__ import annotations
 
@@ -53,28 +53,11 @@ def everywhere(builder: Any, scalar: Any, vector: Any) -> Any:
     return shuffled(builder, first, None, [0] * vector.count)
 
 
-def sum_of(builder: Any, vector: Any) -> Any:
-    """The sum of all numbers, half with half and so on."""
-    number = vector.type.element
-    function = reduction(builder, "fadd", vector.type, number)
-    return builder.call(function, [ir.Constant(number, 0.0), vector], fastmath=("reassoc",))
-
-
-def reduction(builder: Any, name: str, vector: Any, *first: Any) -> Any:
-    """LLVM's function from a vector, and what comes before it, to one number."""
-    kind = "f32" if isinstance(vector.element, ir.FloatType) else "f64"
-    return cgutils.get_or_insert_function(
-        builder.module,
-        ir.FunctionType(vector.element, [*first, vector]),
-        f"llvm.vector.reduce.{name}.v{vector.count}{kind}",
-    )
-
-
 def kept(builder: Any, number: Any, key: Any, first_column: Any, threshold: Any) -> Any:
     """``number`` where 32 random bits are below ``threshold``, else 0; the bits are a hash of the key and the column.
 
     Every column has a random number of its own, and the 64-bit key is a random line through which it goes: one
-    multiplication an element, and any two decisions are independent (Dietzfelbinger's multiply-shift hashing).
+    multiplication an element, and any two decisions are nearly independent (Dietzfelbinger's multiply-shift hashing).
     """
     vector = ir.VectorType(_WORD, number.type.count)
 

@@ -5,8 +5,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
-from unifilter.kernels import attention as module
-from unifilter.kernels.attention import attention
+from unifilter.nn import attention as module
+from unifilter.nn.attention import attention
 
 HEADS, LENGTH, CHANNELS = 2, 70, 4
 
@@ -92,9 +92,8 @@ def test_what_is_no_number_is_not_hidden(which: int) -> None:
     assert found[1, 3].all() if which == 0 else found[1].any(dim=1).sum() > LENGTH // 4
 
 
-def test_few_keys_take_torch_s_path() -> None:
+def test_few_keys_work_too() -> None:
     q, k, v = (x[:, :5] for x in inputs())
-    torch.manual_seed(0)
-    found = attention(q, k, v, 0.5)
-    torch.manual_seed(0)
-    torch.testing.assert_close(found, scaled_dot_product_attention(q[None], k[None], v[None], dropout_p=0.5)[0])
+    torch.testing.assert_close(attention(q, k, v), scaled_dot_product_attention(q, k, v))
+    mean = torch.stack([attention(q, k, v, 0.5).detach() for _ in range(4000)]).mean(dim=0)
+    torch.testing.assert_close(mean, attention(q, k, v).detach(), atol=0.1, rtol=0)

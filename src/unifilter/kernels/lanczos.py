@@ -1,4 +1,4 @@
-"""The Lanczos factorisation in plain torch, for every device that is not the CPU (and to check the fused one)."""
+"""The Lanczos factorization: where the compiled one does not run, in plain torch."""
 
 from __future__ import annotations
 
@@ -8,13 +8,28 @@ import torch
 from torch import Tensor
 
 from unifilter._internal.columns import dense_columns
+from unifilter.kernels.backend import use_compiled
 from unifilter.kernels.compressed_rows import CompressedRows
+
+# Vectors [hops+1, n, d], alpha [hops+1, d], beta [hops, d], norm [d] and dimension [d].
+Parts = tuple[Tensor, Tensor, Tensor, Tensor, Tensor]
+
+
+def lanczos(
+    rows: CompressedRows, x: Tensor, hops: int, reorthogonalize: bool | None, columns_per_block: int | None
+) -> Parts:
+    """Vectors and tridiagonal of each column of ``x [n, d]``, dense or CSC; see :func:`unifilter.factorize`."""
+    if not use_compiled(x):
+        return lanczos_torch(rows, x, hops, reorthogonalize, columns_per_block)
+    from unifilter.kernels.compiled.lanczos import lanczos_compiled
+
+    return lanczos_compiled(rows, x, hops, reorthogonalize, columns_per_block)
 
 
 def lanczos_torch(
     rows: CompressedRows, x: Tensor, hops: int, reorthogonalize: bool | None, columns_per_block: int | None
-) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
-    """Vectors ``[hops+1, n, d]``, alpha ``[hops+1, d]``, beta ``[hops, d]``, norm ``[d]`` and dimension ``[d]``."""
+) -> Parts:
+    """The same in plain torch, on any device."""
     nodes, channels = x.shape
     vectors = x.new_zeros((hops + 1, nodes, channels), layout=torch.strided)
     alpha, beta = vectors.new_zeros((hops + 1, channels)), vectors.new_zeros((hops, channels))

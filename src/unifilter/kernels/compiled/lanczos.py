@@ -1,8 +1,8 @@
-"""The Lanczos factorisation on the CPU: all hops of a block of columns while the block is in cache.
+"""The Lanczos factorization on the CPU: all hops of a block of columns while the block is in cache.
 
 Columns are independent, so a block of them goes through all hops alone, one thread per block. Inside a block a signal
 ``v`` is kept as ``v / sqrt(degree)``: a row of the sparse product is then a plain sum over neighbours, no value of the
-propagation matrix is ever stored. A vector is normalised by folding its ``1 / beta`` into the next product, and is
+propagation matrix is ever stored. A vector is normalized by folding its ``1 / beta`` into the next product, and is
 written to the result once.
 """
 
@@ -15,26 +15,27 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from unifilter.kernels.compiling import compile_inline, compile_kernel
+from unifilter.kernels.compiled.compiling import compile_kernel
+from unifilter.kernels.compiled.lanes import BYTES, load, prefetch_for_writing, splat, store
+from unifilter.kernels.compiled.neighbors import neighbor_sum
+from unifilter.kernels.compiled.orthogonality import ROWS_PER_SUM, estimate_rounding, reorthogonalise
 from unifilter.kernels.compressed_rows import CompressedRows
-from unifilter.kernels.lanes import BYTES, load, prefetch_for_reading, prefetch_for_writing, splat, store
-from unifilter.kernels.orthogonality import ROWS_PER_SUM, estimate_rounding, reorthogonalise
+from unifilter.kernels.lanczos import Parts
 from unifilter.kernels.threads import for_each
 
 # Wide enough for long contiguous writes, narrow enough that two vectors of a few thousand nodes stay in cache.
 _BLOCK_BYTES = 512
 _PAGE = 4096
-# A block larger than this is not in a core's own cache: neighbours are then requested this many ahead.
+# A block larger than this is not in a core's own cache: neighbors are then requested ahead.
 _NEAR_BYTES = 4 << 20
-_NEIGHBOURS_AHEAD = 16
 # How many rows ahead the result's cache lines are requested.
 _ROWS_AHEAD = 8
 
 
-def lanczos_cpu(
+def lanczos_compiled(
     rows: CompressedRows, x: Tensor, hops: int, reorthogonalize: bool | None, columns_per_block: int | None
-) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
-    """Vectors ``[hops+1, n, d]``, alpha ``[hops+1, d]``, beta ``[hops, d]``, norm ``[d]`` and dimension ``[d]``."""
+) -> Parts:
+    """See :func:`unifilter.kernels.lanczos.lanczos`."""
     nodes, channels = x.shape
     # numpy asks the kernel for huge pages and torch does not: filling fresh memory is then several times faster.
     dtype = torch.empty(0, dtype=x.dtype).numpy().dtype
@@ -221,30 +222,6 @@ def _normalise(block, length, root_degree):  # type: ignore[no-untyped-def]
                 block[row, column] /= length[column] * root_degree[row]
 
 
-@compile_inline
-def _neighbour_sum(row_start, neighbours, weights, block, row, column, far):  # type: ignore[no-untyped-def]
-    # Two sums side by side: additions overlap instead of waiting for each other.
-    even = odd = splat(block.dtype.type(0))
-    half = BYTES // block.itemsize // 2
-    entry, stop = row_start[row], row_start[row + 1]
-    if weights is None:
-        while entry + 2 <= stop:
-            if far and entry + _NEIGHBOURS_AHEAD + 1 < len(neighbours):
-                for ahead in range(entry + _NEIGHBOURS_AHEAD, entry + _NEIGHBOURS_AHEAD + 2):
-                    prefetch_for_reading(block, (neighbours[ahead], column))
-                    prefetch_for_reading(block, (neighbours[ahead], column + half))
-            even = even + load(block, (neighbours[entry], column))
-            odd = odd + load(block, (neighbours[entry + 1], column))
-            entry += 2
-        if entry < stop:
-            even = even + load(block, (neighbours[entry], column))
-    else:
-        while entry < stop:
-            even = even + splat(weights[entry]) * load(block, (neighbours[entry], column))
-            entry += 1
-    return even + odd
-
-
 @compile_kernel
 def _product_pass(  # type: ignore[no-untyped-def]
     row_start, neighbours, weights, degree, inverse_degree, current, previous, scale, carry, columns
@@ -256,18 +233,19 @@ def _product_pass(  # type: ignore[no-untyped-def]
     projection, propagated = np.zeros(current.shape[1]), np.zeros(current.shape[1])
     far = current.size * current.itemsize > _NEAR_BYTES
     partial = np.zeros((2, padded), current.dtype)
+    zero = splat(current.dtype.type(0), BYTES)
     for first in range(0, nodes, ROWS_PER_SUM):
         partial[:, :] = 0
         for row in range(first, min(nodes, first + ROWS_PER_SUM)):
-            row_degree, row_inverse = splat(degree[row]), splat(inverse_degree[row])
+            row_degree, row_inverse = splat(degree[row], BYTES), splat(inverse_degree[row], BYTES)
             for column in range(0, padded, lanes):
-                total = _neighbour_sum(row_start, neighbours, weights, current, row, column, far)
-                product = total * load(scale, (column,)) * row_inverse
-                rest = product - load(carry, (column,)) * load(previous, (row, column))
+                total = neighbor_sum(row_start, neighbours, weights, current, row, column, far, zero)
+                product = total * load(scale, (column,), BYTES) * row_inverse
+                rest = product - load(carry, (column,), BYTES) * load(previous, (row, column), BYTES)
                 store(previous, (row, column), rest)
-                projected = rest * load(current, (row, column)) * row_degree
-                store(partial, (0, column), load(partial, (0, column)) + projected)
-                store(partial, (1, column), load(partial, (1, column)) + product * product * row_degree)
+                projected = rest * load(current, (row, column), BYTES) * row_degree
+                store(partial, (0, column), load(partial, (0, column), BYTES) + projected)
+                store(partial, (1, column), load(partial, (1, column), BYTES) + product * product * row_degree)
         for column in range(padded):
             projection[column] += partial[0, column]
             propagated[column] += partial[1, column]
@@ -287,20 +265,20 @@ def _update_pass(current, previous, scale, shift, degree, root_degree, vector, c
     for first in range(0, nodes, ROWS_PER_SUM):
         partial[:, :] = 0
         for row in range(first, min(nodes, first + ROWS_PER_SUM)):
-            row_degree, row_root = splat(degree[row]), splat(root_degree[row])
+            row_degree, row_root = splat(degree[row], BYTES), splat(root_degree[row], BYTES)
             if row + _ROWS_AHEAD < nodes:
                 for column in range(0, columns, lanes // 2):
                     prefetch_for_writing(vector, (row + _ROWS_AHEAD, column))
             for column in range(0, padded, lanes):
-                here = load(current, (row, column))
-                value = here * load(scale, (column,)) * row_root
+                here = load(current, (row, column), BYTES)
+                value = here * load(scale, (column,), BYTES) * row_root
                 if column < whole:
                     store(vector, (row, column), value)
                 else:
                     store(tail, (0, 0), value)
-                rest = load(previous, (row, column)) - load(shift, (column,)) * here
+                rest = load(previous, (row, column), BYTES) - load(shift, (column,), BYTES) * here
                 store(previous, (row, column), rest)
-                store(partial, (0, column), load(partial, (0, column)) + rest * rest * row_degree)
+                store(partial, (0, column), load(partial, (0, column), BYTES) + rest * rest * row_degree)
             for column in range(whole, columns):
                 vector[row, column] = tail[0, column - whole]
         for column in range(padded):
