@@ -24,7 +24,8 @@ from benchmarks.memory import _STATUS, _peak
 from benchmarks.report import Report, print_table, seconds
 from benchmarks.timing import interleaved
 from unifilter.datasets import NodeDataset, load_dataset
-from unifilter.methods import Learner, Problem, Workspace, fit
+from unifilter.estimators import fit
+from unifilter.methods import Learner, Problem, Workspace
 from unifilter.methods.uni_filter import UniFilterMethod
 from unifilter.nn import UniFilter
 from unifilter.training.trainer import _one_epoch, _validate

@@ -22,8 +22,9 @@ from unifilter.cli.output import print_table
 from unifilter.datasets import NodeDataset, list_datasets, load_dataset
 from unifilter.datasets.lookup import DatasetNotFoundError
 from unifilter.datasets.synthetic import contextual_sbm
+from unifilter.estimators import Fitted, fit
 from unifilter.explanation import SpectralExplanation, explain
-from unifilter.methods import Fitted, Problem, Workspace, find_method, fit
+from unifilter.methods import Problem, Workspace, find_method
 
 # The basis that each method is on, and how it is drawn: Okabe and Ito's colours, which the colour-blind can tell apart.
 # UniBasis is a ring around the homophily basis where tau is 1 and the two are the same.

@@ -22,7 +22,8 @@ from typer.testing import CliRunner, Result
 from unifilter import cli
 from unifilter.datasets import NodeDataset
 from unifilter.datasets.synthetic import contextual_sbm
-from unifilter.methods import METHODS, Problem, Workspace, find_method, fit, problem
+from unifilter.estimators import fit
+from unifilter.methods import METHODS, Problem, Workspace, find_method, problem
 from unifilter.methods.uni_filter import UniFilterMethod
 from unifilter.runs import tuning
 from unifilter.runs.tuning import Trial, Tuning, tune

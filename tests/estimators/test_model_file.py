@@ -16,7 +16,7 @@ from small_estimator import SMALL, grown, refit
 from unifilter import UniFilterClassifier
 from unifilter.bases import Jacobi
 from unifilter.data import NodeDataset
-from unifilter.estimators import StoredModel, model_file
+from unifilter.estimators import TrainedModel, model_file
 
 _IN_ANOTHER_PROCESS = """
 import sys
@@ -91,7 +91,7 @@ def test_a_byte_changed_anywhere_is_noticed(saved: Path, tmp_path: Path) -> None
         changed[place] ^= change
         path.write_bytes(changed)
         with pytest.raises(ValueError, match="was changed after|not a whole one|but no UniFilter model"):
-            StoredModel.load(path)
+            TrainedModel.load(path)
 
 
 def test_a_part_of_a_file_is_refused(saved: Path, tmp_path: Path) -> None:
@@ -156,10 +156,11 @@ def test_saving_where_there_is_no_folder_or_over_an_old_model(
 
 
 def test_only_unifilter_can_be_stored(data: NodeDataset) -> None:
-    from unifilter.methods import Problem, Workspace, find_method, fit
+    from unifilter.estimators import fit
+    from unifilter.methods import Problem, Workspace, find_method
 
     workspace = Workspace(data)
     other: Callable[..., Any] = find_method("sgc")
     trained = fit(other(epochs=1, features="raw"), Problem(workspace, np.arange(30), np.arange(30, 60)))
     with pytest.raises(ValueError, match="only UniFilter and its variants can be stored for prediction, not sgc"):
-        StoredModel.from_fitted(trained, workspace.factorization("raw", 3).tridiagonal, np.arange(3), {})
+        TrainedModel.from_fitted(trained, workspace.factorization("raw", 3).tridiagonal, np.arange(3), {})

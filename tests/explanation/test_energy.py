@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from unifilter import Graph, factorize, signal_frequency
-from unifilter.explanation.curves import GRID, with_signal
+from unifilter.explanation.curves import GRID
 from unifilter.explanation.energy import EnergyShare, energy_share
+from unifilter.factorization.typical import with_signal
 
 
 def random_case(seed: int, nodes: int, edges: int, signals: int) -> tuple[Graph, np.ndarray]:

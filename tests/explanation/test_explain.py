@@ -13,7 +13,8 @@ from real_graphs import needs_data, real_graph
 from unifilter import Graph, UniFilterClassifier, edge_homophily, estimate_homophily, factorize
 from unifilter.datasets import NodeDataset, load_dataset
 from unifilter.explanation import SpectralExplanation, explain
-from unifilter.explanation.curves import GRID, possible_energy, weighted_quartiles, with_signal
+from unifilter.explanation.curves import GRID
+from unifilter.factorization.typical import possible_energy, weighted_quartiles, with_signal
 from unifilter.methods import find_method
 from unifilter.runs.run import Run
 

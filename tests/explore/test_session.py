@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from explore.small_sessions import finish, karate, npz, session, unlabelled, wait_for
 
+from unifilter.estimators import fit
 from unifilter.explore import session as session_module
 from unifilter.explore import training as training_module
 from unifilter.explore.session import BusyError, Session
-from unifilter.methods import fit
 
 
 @pytest.fixture

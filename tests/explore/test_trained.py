@@ -7,9 +7,10 @@ import pytest
 import torch
 from explore.small_sessions import karate
 
+from unifilter.estimators import fit
 from unifilter.explanation.curves import GRID
 from unifilter.explore.trained import Trained, keep
-from unifilter.methods import Problem, find_method, fit
+from unifilter.methods import Problem, find_method
 
 
 def trained(name: str, **settings: object) -> Trained:

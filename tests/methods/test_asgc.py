@@ -10,7 +10,8 @@ from planted import awkward_problem, planted_problem
 from sklearn.linear_model import LogisticRegression
 
 from unifilter import Graph, factorize
-from unifilter.methods import Problem, fit
+from unifilter.estimators import fit
+from unifilter.methods import Problem
 from unifilter.methods.asgc import ASGCMethod, least_squares_filter
 from unifilter.training import History
 

@@ -13,7 +13,8 @@ from torch.nn.functional import cross_entropy
 
 from unifilter import Graph
 from unifilter._internal.checks import without_torch_notices
-from unifilter.methods import METHODS, Learner, Method, Problem, Workspace, fit
+from unifilter.estimators import fit
+from unifilter.methods import METHODS, Learner, Method, Problem, Workspace
 from unifilter.nn.sparse_rows import SparseRows
 
 # Small and quick, where a method has the setting.

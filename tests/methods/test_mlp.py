@@ -5,7 +5,7 @@ import torch
 from planted import planted_problem, problem_of
 
 from unifilter import Graph
-from unifilter.methods import fit
+from unifilter.estimators import fit
 from unifilter.methods.mlp import MLPMethod
 
 

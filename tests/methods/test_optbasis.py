@@ -8,7 +8,7 @@ from planted import awkward_problem, planted_problem
 from strategies import connected_graph
 
 from unifilter import Graph, factorize
-from unifilter.methods import fit
+from unifilter.estimators import fit
 from unifilter.methods.optbasis import OptBasisMethod
 from unifilter.nn.optbasis import OptBasisGNN, lanczos_vectors
 

@@ -15,12 +15,14 @@ from torch import Tensor, nn
 from unifilter.bases import Bernstein, Jacobi
 from unifilter.datasets import NodeDataset
 from unifilter.datasets.synthetic import contextual_sbm
+from unifilter.estimators import fit
 from unifilter.graph import Graph, SelfLoops
-from unifilter.methods import METHODS, Learner, Method, Problem, Workspace, find_method, fit
+from unifilter.methods import METHODS, Learner, Method, Problem, Workspace, find_method
 from unifilter.methods.bernnet import BernNetMethod
 from unifilter.methods.chebnetii import ChebNetIIMethod
 from unifilter.methods.evennet import EvenNetMethod
-from unifilter.methods.gprgnn import GPRGNNMethod, pagerank_weights
+from unifilter.methods.gprgnn import GPRGNNMethod
+from unifilter.nn.gprgnn import pagerank_weights
 from unifilter.methods.jacobiconv import JacobiConvMethod
 from unifilter.nn.decoupled import DecoupledFilter
 from unifilter.nn.jacobi_conv import JacobiConv

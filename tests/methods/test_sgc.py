@@ -7,7 +7,7 @@ from dense import propagation_matrix
 from planted import awkward_problem, planted_problem
 from torch_geometric.nn import SGConv
 
-from unifilter.methods import fit
+from unifilter.estimators import fit
 from unifilter.methods.sgc import SGCMethod
 
 

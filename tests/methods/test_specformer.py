@@ -8,7 +8,8 @@ import torch
 from dense import propagation_matrix
 from planted import planted_problem
 
-from unifilter.methods import Fitted, Problem, fit
+from unifilter.estimators import Fitted, fit
+from unifilter.methods import Problem
 from unifilter.methods.specformer import SpecformerMethod
 from unifilter.nn.specformer import EigenvalueTransformer, Specformer
 

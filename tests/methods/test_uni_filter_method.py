@@ -13,8 +13,9 @@ from strategies import connected_graph
 
 from unifilter import Graph, estimate_homophily, factorize
 from unifilter.bases import Jacobi
+from unifilter.estimators import fit
 from unifilter.factorization import BasisRows
-from unifilter.methods import METHODS, Learner, Problem, Workspace, fit, problem
+from unifilter.methods import METHODS, Learner, Problem, Workspace, problem
 from unifilter.methods.uni_filter import HetFilterMethod, HomFilterMethod, OrtFilterMethod, UniFilterMethod
 from unifilter.nn import UniFilter
 

@@ -15,7 +15,8 @@ import torch
 from unifilter import UniFilterClassifier
 from unifilter.data import NodeDataset
 from unifilter.datasets.synthetic import contextual_sbm
-from unifilter.methods import Problem, Workspace, find_method, fit
+from unifilter.estimators import fit
+from unifilter.methods import Problem, Workspace, find_method
 from unifilter.methods.uni_filter import UniFilterMethod
 from unifilter.runs.record import record_of
 from unifilter.runs.run import Run

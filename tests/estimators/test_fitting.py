@@ -11,7 +11,8 @@ from planted import held_out, planted_problem
 from real_graphs import needs_data
 
 from unifilter.datasets import load_dataset
-from unifilter.methods import METHODS, Fitted, Problem, Workspace, find_method, fit
+from unifilter.estimators import Fitted, fit
+from unifilter.methods import METHODS, Problem, Workspace, find_method
 from unifilter.methods.uni_filter import UniFilterMethod
 from unifilter.training import History, TrainingInterrupted, all_scores
 
@@ -71,7 +72,7 @@ def test_logits_of_many_nodes_come_in_parts(monkeypatch: pytest.MonkeyPatch) -> 
 
     fitted.learner.forward = recorded
     # The package has a function of the same name, which a dotted path would find.
-    monkeypatch.setattr(import_module("unifilter.methods.fit"), "_ROWS_AT_ONCE", 20)
+    monkeypatch.setattr(import_module("unifilter.estimators.fitting"), "_ROWS_AT_ONCE", 20)
     fitted.learner.model.train()
     parts = logits(fitted)
     assert asked == [20, 20, 8]

@@ -12,7 +12,8 @@ import pytest
 import torch
 from planted import planted_problem
 
-from unifilter.methods import Fitted, Method, delete_checkpoints, fit
+from unifilter.estimators import Fitted, delete_checkpoints, fit
+from unifilter.methods import Method
 from unifilter.methods.asgc import ASGCMethod
 from unifilter.methods.mlp import MLPMethod
 from unifilter.training import History, TrainingInterrupted
@@ -49,7 +50,7 @@ def test_the_best_on_the_validation_nodes_is_kept() -> None:
 
 
 def test_the_time_is_that_of_all_candidates(monkeypatch: pytest.MonkeyPatch) -> None:
-    module = import_module("unifilter.methods.fit")
+    module = import_module("unifilter.estimators.fitting")
     train, spent = module.train, []
 
     def timed(*args: object, **options: object) -> History:
@@ -73,7 +74,7 @@ def test_the_time_is_that_of_all_candidates(monkeypatch: pytest.MonkeyPatch) -> 
     ],
 )
 def test_who_wins(monkeypatch: pytest.MonkeyPatch, scores: list[float | None], losses: list[float], kept: int) -> None:
-    module = import_module("unifilter.methods.fit")
+    module = import_module("unifilter.estimators.fitting")
     outcomes = iter(
         History([loss], [loss], [score if score is not None else float("nan")], 0 if score is not None else -1)
         for score, loss in zip(scores, losses, strict=True)
@@ -83,7 +84,7 @@ def test_who_wins(monkeypatch: pytest.MonkeyPatch, scores: list[float | None], l
 
 
 def test_progress_says_which_candidate_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    module = import_module("unifilter.methods.fit")
+    module = import_module("unifilter.estimators.fitting")
     train, labels = module.train, []
 
     def labelled(*args: object, label: str, **options: object) -> History:
