@@ -21,6 +21,7 @@ from unifilter.cli.explore import explore_command
 from unifilter.cli.methods import methods_command
 from unifilter.cli.predict import predict_command
 from unifilter.cli.reproduce import reproduce_command
+from unifilter.cli.results import results_command
 from unifilter.cli.train import train_command
 from unifilter.cli.tune import tune_command
 
@@ -98,3 +99,4 @@ app.command("explain")(explain_command)
 app.command("explore")(explore_command)
 app.command("methods")(methods_command)
 app.command("reproduce")(reproduce_command)
+app.command("results")(results_command)
