@@ -110,11 +110,11 @@ def test_rows_that_ship_with_the_package_are_measured_again(tmp_path: Path) -> N
     [
         (["figure-9"], "there is no experiment 'figure-9': choose all, or one of table-polynomial"),
         (["figure-tau", "--methods", "gcm"], "there is no method 'gcm': choose from"),
-        (["figure-tau", "--datasets", " , "], "' , ' names nothing: pass names with commas between them"),
+        (["figure-tau", "--datasets", " , "], "' , ' names nothing: pass comma-separated names"),
         (["figure-tau", "--data", "cora"], "--data takes NAME=PATH, not 'cora'"),
         (["figure-tau", "--trials", "3"], "--trials is for table-beyond; figure-tau has the published settings"),
         (["figure-tau", "--known", "nowhere.csv"], "there is no file or folder nowhere.csv"),
-        (["figure-tau", "--fresh", "--stored"], "so there is nothing to show: drop --fresh or --stored"),
+        (["figure-tau", "--fresh", "--stored"], "so --stored has nothing to show: pass only one of them"),
     ],
 )
 def test_mistakes_are_named(arguments: list[str], message: str, tmp_path: Path) -> None:

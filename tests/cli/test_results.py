@@ -105,7 +105,7 @@ def test_rows_of_your_own(tmp_path: Path) -> None:
     assert [one["name"] for one in shown] == ["table-estimate"]
     missing = run("figure-tau", "--rows", mine.parent)
     assert missing.exit_code == 2
-    assert f"no rows of figure-tau in {mine.parent}: run it first, or pass another folder" in missing.stderr
+    assert f"no rows of figure-tau in {mine.parent}: run it first, or pass files that have some" in missing.stderr
 
 
 def test_the_page_of_the_documentation(tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ def test_only_what_is_there_is_opened(tmp_path: Path, monkeypatch: pytest.Monkey
         pytest.fail("this must not be downloaded")
 
     monkeypatch.setattr("unifilter.datasets.lookup._fetch_form", download)
-    with pytest.raises(ValueError, match="the data set 'cora' is not on this machine: run `unifilter data fetch cora`"):
+    with pytest.raises(ValueError, match="the data set 'cora' is not on this machine: fetch it first"):
         opened.open_named("cora")
     assert opened.opened.dataset.name == "karate"
 

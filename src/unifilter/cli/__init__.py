@@ -22,6 +22,7 @@ from unifilter.cli.methods import methods_command
 from unifilter.cli.predict import predict_command
 from unifilter.cli.reproduce import reproduce_command
 from unifilter.cli.results import results_command
+from unifilter.cli.spelling import for_command_line
 from unifilter.cli.train import train_command
 from unifilter.cli.tune import tune_command
 
@@ -39,7 +40,7 @@ class _CommandsWithClearErrors(TyperGroup):
         except KeyboardInterrupt:
             raise typer.Exit(130) from None
         except (ValueError, FileNotFoundError) as error:
-            raise _failure(str(error), 2, debug) from error
+            raise _failure(for_command_line(str(error)), 2, debug) from error
         except Exception as error:
             # Typer's own ways to end (usage errors, Exit) carry their exit code, and a closed pipe is handled by it.
             if isinstance(error, (typer.Abort, BrokenPipeError)) or hasattr(error, "exit_code"):

@@ -10,6 +10,7 @@ import typer
 
 from unifilter.cli.options import AsJson, DataDir
 from unifilter.cli.output import print_json
+from unifilter.cli.spelling import for_command_line
 from unifilter.experiments import EXPERIMENTS, Options, Sources, find_experiments
 from unifilter.experiments.engine.reproduce import Reproduced, reproduce
 
@@ -55,6 +56,8 @@ def reproduce_command(
     """
     if trials is not None and name not in ("table-beyond", "all"):
         raise ValueError(f"--trials is for table-beyond; {name} has the published settings: leave it out")
+    if stored and not resume:
+        raise ValueError("--fresh counts nothing as done, so --stored has nothing to show: pass only one of them")
     options = Options(_names(datasets), _names(methods), splits, epochs, trials)
     command = ["unifilter", "reproduce", name, "--splits", str(splits)]
     for option, value in (("--datasets", datasets), ("--methods", methods), ("--epochs", epochs), ("--trials", trials)):
@@ -71,7 +74,7 @@ def reproduce_command(
             stored=stored,
             verbose=not as_json,
             command=shlex.join(command),
-            notify=lambda message: typer.echo(f"unifilter: {message}", err=True),
+            notify=lambda message: typer.echo(f"unifilter: {for_command_line(message)}", err=True),
         )
     except KeyboardInterrupt:
         typer.echo(
@@ -99,7 +102,7 @@ def _print(result: Reproduced, as_json: bool) -> None:
         )
         return
     for what in result.left_out:
-        typer.echo(f"left out, {what}", err=True)
+        typer.echo(f"left out, {for_command_line(what)}", err=True)
     for failure in result.failures:
         typer.echo(f"failed, {failure}", err=True)
     typer.echo(f"{result.ran} cells run, {result.reused} done before")
@@ -112,7 +115,7 @@ def _names(text: str | None) -> tuple[str, ...] | None:
         return None
     names = tuple(name.strip() for name in text.split(",") if name.strip())
     if not names:
-        raise ValueError(f"{text!r} names nothing: pass names with commas between them")
+        raise ValueError(f"{text!r} names nothing: pass comma-separated names")
     return names
 
 

@@ -32,9 +32,9 @@ def bind(port: int) -> socket.socket:
     except OSError as error:
         listening.close()
         if error.errno == errno.EADDRINUSE:
-            raise ValueError(f"port {port} is in use: pass another --port, or none for a free one") from error
+            raise ValueError(f"port {port} is in use: pass another port, or 0 for a free one") from error
         if error.errno == errno.EACCES:
-            raise ValueError(f"port {port} is not yours to use: pass one above 1023, or none for a free one") from error
+            raise ValueError(f"port {port} is not yours to use: pass one above 1023, or 0 for a free one") from error
         raise
     return listening
 

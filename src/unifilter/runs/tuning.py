@@ -222,7 +222,7 @@ def _check_study_file(file: Path) -> None:
 
 
 def _bad_study(file: Path, reason: str) -> ValueError:
-    return ValueError(f"{file} is not a study that can be gone on with ({reason}): restore it, or pass another --study")
+    return ValueError(f"{file} is not a study that can be resumed ({reason}): restore it, or pass another study file")
 
 
 def _check_subject(study: optuna.Study, subject: dict[str, str], file: Path | None) -> None:
@@ -233,8 +233,8 @@ def _check_subject(study: optuna.Study, subject: dict[str, str], file: Path | No
             study.set_user_attr(name, value)
         elif before != value:
             raise ValueError(
-                f"the study in {file} has other {name} ({before}, not {value}): go on with what it was started with, "
-                "or pass another --study"
+                f"the study in {file} has other {name} ({before}, not {value}): use what it was started with, or "
+                "pass another study file"
             )
 
 

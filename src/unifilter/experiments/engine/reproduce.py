@@ -55,7 +55,7 @@ def reproduce(
     resume: bool = True,
     stored: bool = False,
     verbose: bool = True,
-    command: str = "unifilter reproduce",
+    command: str = "reproduce(...)",
     notify: Callable[[str], None] = lambda message: None,
 ) -> Reproduced:
     """Runs experiments and writes rows, pictures and reports.
@@ -79,7 +79,7 @@ def reproduce(
     check_count("workers", workers, "pass 1 to run everything in this process")
     check_count("splits", options.splits, "pass how many splits to run")
     if stored and not resume:
-        raise ValueError("a fresh run counts nothing as done, so there is nothing to show: drop --fresh or --stored")
+        raise ValueError("resume=False counts nothing as done, so stored=True has nothing to show: pass only one")
     done_before = by_key(find_rows(known))
     planner = Planner(sources, options)
     plans = [planner.plan(experiment, alone=len(experiments) == 1) for experiment in experiments]
@@ -91,8 +91,8 @@ def reproduce(
     with Store(store_path) as store:
         if store.set_aside is not None:
             notify(
-                f"{store_path} was damaged: it is kept as {store.set_aside}, and its cells have to be run again. Rows "
-                "that were written to results.csv files can be taken from there with --known."
+                f"{store_path} was damaged: it is kept as {store.set_aside}, and its cells have to be run again. Reuse "
+                "rows that were written to results.csv files with known=[...]."
             )
         for plan in plans:
             wanted = {planned.key: planned for planned in plan.cells}

@@ -27,7 +27,9 @@ def stored_results(experiments: Sequence[Experiment], places: Sequence[Path] = (
     shown = [Shown(one, one.present(own), own) for one in experiments if (own := by_experiment[one.name])]
     if not shown:
         what = experiments[0].name if len(experiments) == 1 else "an experiment"
-        raise ValueError(f"no rows of {what} in {', '.join(map(str, places))}: run it first, or pass another folder")
+        raise ValueError(
+            f"no rows of {what} in {', '.join(map(str, places))}: run it first, or pass files that have some"
+        )
     return shown
 
 

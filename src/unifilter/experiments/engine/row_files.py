@@ -14,7 +14,7 @@ from unifilter.experiments.engine.files import write_whole
 
 Row = dict[str, Any]
 
-# What `unifilter results` shows; it does not count as done anywhere.
+# To be shown beside what is reported; a run does not count them as done.
 PACKAGED_ROWS = Path(__file__).parent.parent / "results"
 
 # Columns that are plain text; every other holds JSON, so that numbers and lists come back as they were.
