@@ -64,5 +64,5 @@ def test_without_the_extra_the_remedy_is_named(monkeypatch: pytest.MonkeyPatch, 
     monkeypatch.setitem(sys.modules, missing, None)
     monkeypatch.delitem(sys.modules, "unifilter.explore.server")
     result = run("karate")
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     assert "exploring needs starlette and uvicorn: pip install 'unifilter[explore]'" in result.stderr

@@ -14,6 +14,7 @@ import typer
 from typer.core import TyperGroup
 
 from unifilter import __version__
+from unifilter._internal.extras import MissingExtraError
 from unifilter.cli import data
 from unifilter.cli.compare import compare_command
 from unifilter.cli.explain import explain_command
@@ -39,7 +40,7 @@ class _CommandsWithClearErrors(TyperGroup):
                 return super().invoke(ctx)
         except KeyboardInterrupt:
             raise typer.Exit(130) from None
-        except (ValueError, FileNotFoundError) as error:
+        except (ValueError, FileNotFoundError, MissingExtraError) as error:
             raise _failure(for_command_line(str(error)), 2, debug) from error
         except Exception as error:
             # Typer's own ways to end (usage errors, Exit) carry their exit code, and a closed pipe is handled by it.

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from unifilter._internal.checks import as_labels, as_node_mask, check_choice
+from unifilter._internal.extras import require
 from unifilter.data.features import FeatureScaling, checked_features, features_digest, pack_features, scale_rows
 from unifilter.data.splits import Split, check_split, masks_to_splits, named_random_splits, stratified_split
 from unifilter.graph import Graph
@@ -185,6 +186,7 @@ class NodeDataset:
                 shape ``[num_nodes, number of splits]``.
             sparse: Keep sparse features sparse, as a torch CSR tensor.
         """
+        require("pyg", what="to_data")
         from torch_geometric.data import Data
 
         adjacency = self.graph.adjacency()

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Literal, get_args, get_type_hints
 from torch import Tensor, nn
 from typing_extensions import Self
 
+from unifilter._internal.extras import require
 from unifilter.data import FeatureScaling
 from unifilter.methods.problem import Problem
 from unifilter.training import Optimisation, StopRule
@@ -66,6 +67,8 @@ class Method(ABC):
     paper: ClassVar[str]
     cost: ClassVar[str]
     needs: ClassVar[str] = "nothing"
+    # The extra of this package that brings it, such as "pyg".
+    extra: ClassVar[str] = ""
     # Raise it when the same settings give other results than before: stored results of older versions no longer count.
     version: ClassVar[int] = 1
     # Settings per data set, as published.
@@ -92,6 +95,12 @@ class Method(ABC):
     def candidates(self) -> Sequence[Self]:
         """What is trained, the best on the validation nodes to be kept: itself, unless some setting is left open."""
         return (self,)
+
+    @classmethod
+    def check_installed(cls) -> None:
+        """Refuses a method whose extra is not installed. Call it where a method is chosen, before any work."""
+        if cls.extra:
+            require(cls.extra, what=f"the method {cls.name}")
 
     def optimisation(self) -> Optimisation:
         return Optimisation(self.epochs, self.optimizer, self.batch_size, self.metric, self.seed)

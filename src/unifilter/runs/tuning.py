@@ -14,15 +14,15 @@ from typing import Any
 import numpy as np
 
 from unifilter._internal.checks import check_count
+from unifilter._internal.extras import require
 from unifilter.datasets import NodeDataset, Split
 from unifilter.methods import Method, Problem, Workspace, fit
 from unifilter.training import DivergedWarning, History
 
-try:
-    import optuna
-    from optuna.trial import TrialState
-except ImportError:
-    raise ImportError("tuning needs optuna: pip install 'unifilter[tune]'") from None
+require("tune", what="tuning")
+
+import optuna  # noqa: E402
+from optuna.trial import TrialState  # noqa: E402
 
 # A report is a write to the study's file, which takes longer than an epoch on a small graph.
 _EPOCHS_PER_REPORT = 20
@@ -90,6 +90,7 @@ def tune(
         seed: Of the proposals.
         on_trial: Called with the number of trials made and the last of them.
     """
+    method.check_installed()
     check_count("trials", trials, "pass how many sets of hyper-parameters to try")
     fixed = dict(fixed or {})
     space = {name: values for name, values in _space(method).items() if name not in fixed}

@@ -19,6 +19,7 @@ from unifilter.experiments.engine.sources import Sources
 from unifilter.experiments.engine.store import Store, move_aside
 from unifilter.experiments.show.pictures import save_picture
 from unifilter.experiments.show.report import Section, write_page
+from unifilter.methods import METHODS
 
 _STORE = "cells.db"
 
@@ -80,6 +81,8 @@ def reproduce(
     check_count("splits", options.splits, "pass how many splits to run")
     if stored and not resume:
         raise ValueError("resume=False counts nothing as done, so stored=True has nothing to show: pass only one")
+    for method in {name for one in experiments for name in one.methods() if options.wants(name) and not stored}:
+        METHODS[method].check_installed()
     done_before = by_key(find_rows(known))
     planner = Planner(sources, options)
     plans = [planner.plan(experiment, alone=len(experiments) == 1) for experiment in experiments]
