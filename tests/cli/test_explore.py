@@ -50,7 +50,7 @@ def test_a_port_in_use_is_code_2_before_anything_is_read(monkeypatch: pytest.Mon
         port = taken.getsockname()[1]
         result = run("no-such-data", "--port", str(port))
     assert result.exit_code == 2
-    assert f"port {port} is in use: pass another --port" in result.stderr
+    assert f"port {port} is in use: pass another --port, or 0 for a free one" in result.stderr
 
 
 def test_an_unknown_data_set_is_code_2() -> None:
@@ -64,5 +64,5 @@ def test_without_the_extra_the_remedy_is_named(monkeypatch: pytest.MonkeyPatch, 
     monkeypatch.setitem(sys.modules, missing, None)
     monkeypatch.delitem(sys.modules, "unifilter.explore.server")
     result = run("karate")
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     assert "exploring needs starlette and uvicorn: pip install 'unifilter[explore]'" in result.stderr

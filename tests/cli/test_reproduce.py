@@ -13,10 +13,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from real_graphs import needs_data
 from typer.testing import CliRunner, Result
 
 from unifilter import cli
 from unifilter.datasets.synthetic import contextual_sbm
+from unifilter.experiments.engine.row_files import PACKAGED_ROWS, packaged_rows
 
 NEVER_THE_SAME = ("seconds", "cell_seconds", "peak_memory_mib")
 
@@ -88,18 +90,19 @@ def test_what_is_stored_is_shown_without_a_run(actor: Path, tmp_path: Path) -> N
     assert stored.stdout.splitlines()[0] == "0 cells run, 11 done before"
     assert stored.stderr == ""  # no progress of a run
     page = (tmp_path / "figure-tau" / "report.html").read_text()
-    assert "11 of 33 results, all of them from earlier runs or the rows that come with the package" in page
+    assert "11 of 33 results, all of them from earlier runs, perhaps on another machine" in page
     assert len(rows_of(tmp_path)) == 11
 
 
-def test_docs_from_rows(actor: Path, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    run("table-estimate", "--datasets", "actor", "--data", f"actor={actor}", "--splits", "2", "--out", out)
-    result = run("docs", "--rows", out, "--out", tmp_path / "results.md")
-    assert (result.exit_code, result.stdout) == (0, f"4 rows shown in {tmp_path / 'results.md'}\n")
-    assert "## Estimated homophily" in (tmp_path / "results.md").read_text()
-    as_json = run("docs", "--rows", out, "--out", tmp_path / "results.md", "--json")
-    assert json.loads(as_json.stdout) == {"page": str(tmp_path / "results.md"), "rows": 4}
+@needs_data
+def test_rows_that_ship_with_the_package_are_measured_again(tmp_path: Path) -> None:
+    part = ["table-estimate", "--datasets", "cora", "--splits", "1"]
+    packaged = [row for row in packaged_rows() if row["experiment"] == "table-estimate" and row["dataset"] == "cora"]
+    assert packaged  # otherwise the counts below say nothing
+    measured = json.loads(run(*part, "--out", tmp_path / "measured", "--json").stdout)
+    assert (measured["ran"], measured["reused"]) == (3, 0)
+    reused = json.loads(run(*part, "--out", tmp_path / "reused", "--known", PACKAGED_ROWS, "--json").stdout)
+    assert (reused["ran"], reused["reused"]) == (0, 3)
 
 
 @pytest.mark.parametrize(
@@ -107,12 +110,11 @@ def test_docs_from_rows(actor: Path, tmp_path: Path) -> None:
     [
         (["figure-9"], "there is no experiment 'figure-9': choose all, or one of table-polynomial"),
         (["figure-tau", "--methods", "gcm"], "there is no method 'gcm': choose from"),
-        (["figure-tau", "--datasets", " , "], "' , ' names nothing: pass names with commas between them"),
+        (["figure-tau", "--datasets", " , "], "' , ' names nothing: pass comma-separated names"),
         (["figure-tau", "--data", "cora"], "--data takes NAME=PATH, not 'cora'"),
         (["figure-tau", "--trials", "3"], "--trials is for table-beyond; figure-tau has the published settings"),
         (["figure-tau", "--known", "nowhere.csv"], "there is no file or folder nowhere.csv"),
-        (["figure-tau", "--fresh", "--stored"], "so there is nothing to show: drop --fresh or --stored"),
-        (["docs"], "reproduce docs writes a page from stored rows: pass a folder of results.csv files as --rows"),
+        (["figure-tau", "--fresh", "--stored"], "so --stored has nothing to show: pass only one of them"),
     ],
 )
 def test_mistakes_are_named(arguments: list[str], message: str, tmp_path: Path) -> None:

@@ -163,7 +163,8 @@ def test_a_study_of_something_else_is_refused(data: NodeDataset, tmp_path: Path)
     file = tmp_path / "study.db"
     search(data, 1, file)
     with pytest.raises(
-        ValueError, match="study.db has other fixed settings .*: go on with what it was started with, o"
+        ValueError,
+        match="study.db has other fixed settings .*: use what it was started with, or pass another study file",
     ):
         search(data, 2, file, fixed={**FIXED, "epochs": 5})
     with pytest.raises(ValueError, match="has other data"):
@@ -193,7 +194,7 @@ def test_a_damaged_study_is_refused_and_left_as_it_is(data: NodeDataset, tmp_pat
     search(data, 1, tmp_path / "whole.db")
     for file, reason in damaged_files(tmp_path):
         before = file.read_bytes()
-        with pytest.raises(ValueError, match=rf"{file.name} is not a study that can be gone on with \(.*({reason})"):
+        with pytest.raises(ValueError, match=rf"{file.name} is not a study that can be resumed \(.*({reason})"):
             search(data, 1, file)
         assert file.read_bytes() == before
     with pytest.raises(FileNotFoundError, match="there is no folder .*absent to keep the study s.db in: create it"):
@@ -301,7 +302,7 @@ def test_mistakes_end_with_2(tmp_path: Path) -> None:
     for arguments, message in (
         (("karate", "--set", "colour=red"), "has no setting 'colour'"),
         (("karate", "--split", "70"), "has no split '70'"),
-        (("karate", "--study", tmp_path / "text.db", *QUICK), "is not a study that can be gone on with"),
+        (("karate", "--study", tmp_path / "text.db", *QUICK), "is not a study that can be resumed"),
         (("karate", "--trials", "0"), "--trials"),
     ):
         result = run("tune", *arguments)

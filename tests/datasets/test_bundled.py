@@ -1,10 +1,7 @@
 from __future__ import annotations
 
-import sys
-
 import networkx as nx
 import numpy as np
-import pytest
 import torch
 from sklearn.datasets import load_digits
 from sklearn.neighbors import NearestNeighbors
@@ -34,11 +31,3 @@ def test_digits_are_joined_to_their_ten_nearest() -> None:
     for node in range(0, 1797, 97):
         lengths = np.sort(np.linalg.norm(pixels[adjacency[node]] - pixels[node], axis=1))
         assert np.allclose(lengths[:10], distances[node])
-
-
-@pytest.mark.parametrize(("name", "package"), [("karate", "networkx"), ("digits", "scikit-learn")])
-def test_a_missing_package_is_named(name: str, package: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("networkx", "sklearn.datasets"):
-        monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(ImportError, match=f"pip install {package}"):
-        load_dataset(name)

@@ -22,7 +22,7 @@ def test_a_port_in_use_is_named() -> None:
     with bind(0) as taken:
         port = taken.getsockname()[1]
         assert address_of(taken) == f"http://127.0.0.1:{port}/"
-        with pytest.raises(ValueError, match=f"port {port} is in use: pass another --port, or none for a free one"):
+        with pytest.raises(ValueError, match=f"port {port} is in use: pass another port, or 0 for a free one"):
             bind(port)
     bind(port).close()  # free again at once
 
@@ -30,7 +30,7 @@ def test_a_port_in_use_is_named() -> None:
 @pytest.mark.parametrize(
     ("code", "expected", "message"),
     [
-        (errno.EACCES, ValueError, "port 80 is not yours to use: pass one above 1023, or none for a free one"),
+        (errno.EACCES, ValueError, "port 80 is not yours to use: pass one above 1023, or 0 for a free one"),
         (errno.ENOBUFS, OSError, "odd"),
     ],
 )

@@ -92,7 +92,7 @@ def test_dropout_falls_on_the_input_where_asked_for() -> None:
 def test_without_pyg_the_message_says_what_to_install(
     method: type[GCNMethod | ResidualGCNMethod], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(sys.modules, "torch_geometric.nn", None)
+    monkeypatch.setitem(sys.modules, "torch_geometric", None)
     with pytest.raises(ImportError, match=r"pip install 'unifilter\[pyg\]'"):
         method().build(planted_problem())
 

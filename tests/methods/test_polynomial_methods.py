@@ -22,9 +22,9 @@ from unifilter.methods.bernnet import BernNetMethod
 from unifilter.methods.chebnetii import ChebNetIIMethod
 from unifilter.methods.evennet import EvenNetMethod
 from unifilter.methods.gprgnn import GPRGNNMethod
-from unifilter.nn.gprgnn import pagerank_weights
 from unifilter.methods.jacobiconv import JacobiConvMethod
 from unifilter.nn.decoupled import DecoupledFilter
+from unifilter.nn.gprgnn import pagerank_weights
 from unifilter.nn.jacobi_conv import JacobiConv
 from unifilter.training import LossWindow, Patience
 

@@ -1,13 +1,10 @@
 from __future__ import annotations
 
-import builtins
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
-from unifilter._internal.figures import new_figure
 from unifilter.runs.plots import plot_histories, plot_weights
 
 PNG = b"\x89PNG\r\n\x1a\n"

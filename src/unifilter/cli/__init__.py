@@ -14,6 +14,7 @@ import typer
 from typer.core import TyperGroup
 
 from unifilter import __version__
+from unifilter._internal.extras import MissingExtraError
 from unifilter.cli import data
 from unifilter.cli.compare import compare_command
 from unifilter.cli.explain import explain_command
@@ -21,6 +22,8 @@ from unifilter.cli.explore import explore_command
 from unifilter.cli.methods import methods_command
 from unifilter.cli.predict import predict_command
 from unifilter.cli.reproduce import reproduce_command
+from unifilter.cli.results import results_command
+from unifilter.cli.spelling import for_command_line
 from unifilter.cli.train import train_command
 from unifilter.cli.tune import tune_command
 
@@ -37,8 +40,8 @@ class _CommandsWithClearErrors(TyperGroup):
                 return super().invoke(ctx)
         except KeyboardInterrupt:
             raise typer.Exit(130) from None
-        except (ValueError, FileNotFoundError) as error:
-            raise _failure(str(error), 2, debug) from error
+        except (ValueError, FileNotFoundError, MissingExtraError) as error:
+            raise _failure(for_command_line(str(error)), 2, debug) from error
         except Exception as error:
             # Typer's own ways to end (usage errors, Exit) carry their exit code, and a closed pipe is handled by it.
             if isinstance(error, (typer.Abort, BrokenPipeError)) or hasattr(error, "exit_code"):
@@ -98,3 +101,4 @@ app.command("explain")(explain_command)
 app.command("explore")(explore_command)
 app.command("methods")(methods_command)
 app.command("reproduce")(reproduce_command)
+app.command("results")(results_command)

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from unifilter._internal.files import write_csv
-from unifilter.cli.options import AsJson, DataDir, Preset
+from unifilter.cli.options import AsJson, DataDir, Preset, check_methods
 from unifilter.cli.output import print_json, print_table
 from unifilter.cli.train import build_method
 from unifilter.datasets import load_dataset
@@ -31,6 +31,7 @@ def compare_command(
     as_json: AsJson = False,
 ) -> None:
     """Train each method, print accuracy, time and memory, and draw the learned filters on one axis."""
+    check_methods(methods)
     dataset = load_dataset(name_or_path, data_dir)
     folder = out or Path("comparisons") / dataset.name
     if folder.exists():

@@ -8,6 +8,8 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from unifilter.methods import find_method
+
 Preset = Annotated[
     Literal["published", "tuned", "none"],
     typer.Option(help="Published settings for this data set, those tuned here on top of them, or the defaults."),
@@ -21,6 +23,12 @@ Settings = Annotated[
     list[str] | None,
     typer.Option("--set", help="Any other hyper-parameter, as name=value; may be given several times."),
 ]
+
+
+def check_methods(names: str) -> None:
+    """Refuses unknown methods, and those whose extra is not installed, before any data is loaded."""
+    for name in filter(None, map(str.strip, names.split(","))):
+        find_method(name).check_installed()
 
 
 def parse_settings(pairs: list[str] | None) -> dict[str, Any]:

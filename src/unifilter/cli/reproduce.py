@@ -1,4 +1,4 @@
-"""``unifilter reproduce``: every table and figure of the paper, measured beside what is reported."""
+"""``unifilter reproduce``: every table and figure of the paper, measured on this machine."""
 
 from __future__ import annotations
 
@@ -10,67 +10,62 @@ import typer
 
 from unifilter.cli.options import AsJson, DataDir
 from unifilter.cli.output import print_json
+from unifilter.cli.spelling import for_command_line
 from unifilter.experiments import EXPERIMENTS, Options, Sources, find_experiments
-from unifilter.experiments.engine.reproduce import Reproduced, reproduce, write_results_page
-
-_DOCS = "docs"
+from unifilter.experiments.engine.reproduce import Reproduced, reproduce
 
 
 def reproduce_command(
-    name: Annotated[
-        str,
-        typer.Argument(
-            help=f"One of {', '.join(EXPERIMENTS)}; all; or docs, which writes the page of results from --rows."
-        ),
-    ],
-    splits: Annotated[int, typer.Option(help="At most so many splits.", min=1)] = 10,
-    datasets: Annotated[str | None, typer.Option(help="These data sets, with commas between them.")] = None,
-    methods: Annotated[str | None, typer.Option(help="Only these methods, with commas between them.")] = None,
-    epochs: Annotated[int | None, typer.Option(help="At most so many epochs, for a trial run.", min=1)] = None,
+    name: Annotated[str, typer.Argument(help=f"One of {', '.join(EXPERIMENTS)}; or all.")],
+    splits: Annotated[int, typer.Option(help="Maximum number of splits.", min=1)] = 10,
+    datasets: Annotated[str | None, typer.Option(help="Comma-separated data sets to run instead of its own.")] = None,
+    methods: Annotated[str | None, typer.Option(help="Comma-separated methods; all others are skipped.")] = None,
+    epochs: Annotated[
+        int | None,
+        typer.Option(help="Maximum number of epochs, for a quick trial run. Scores then mean little.", min=1),
+    ] = None,
     trials: Annotated[
-        int | None, typer.Option(help="For table-beyond: tune every method, so many settings on each split.", min=1)
+        int | None, typer.Option(help="table-beyond only: tune every method with this many trials per split.", min=1)
     ] = None,
     workers: Annotated[
-        int, typer.Option(help="How many processes; each computes on its share of the cores.", min=1)
+        int, typer.Option(help="Number of worker processes. They share the cores between them.", min=1)
     ] = 1,
     resume: Annotated[
-        bool, typer.Option("--resume/--fresh", help="Go on with what is done, or run everything again.")
+        bool, typer.Option("--resume/--fresh", help="Skip what --out already holds, or run everything again.")
     ] = True,
     stored: Annotated[
-        bool, typer.Option("--stored", help="Run nothing: write rows, pictures and report of what is done.")
+        bool, typer.Option("--stored", help="Run nothing. Write rows, pictures and report of what --out holds.")
     ] = False,
     known: Annotated[
         list[Path] | None,
-        typer.Option("--known", "--rows", help="CSV files of rows, or folders of them, that count as done."),
+        typer.Option("--known", help="Rows to reuse instead of running: a CSV file, or a folder of them. Repeatable."),
     ] = None,
     own: Annotated[
-        list[str] | None, typer.Option("--data", help="NAME=PATH reads the data set NAME from a file of your own.")
+        list[str] | None,
+        typer.Option("--data", help="NAME=PATH reads the data set NAME from your own file. Repeatable."),
     ] = None,
-    out: Annotated[
-        Path | None, typer.Option(help="The folder for all output; for docs, the page. By default reproduction.")
-    ] = None,
+    out: Annotated[Path, typer.Option(help="Output folder.")] = Path("reproduction"),
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Run an experiment of the paper, or all, and write rows, pictures and a report with ours beside theirs.
+    """Run one of the paper's experiments on this machine and report your results beside the paper's.
 
-    What is done is stored at once: the same command goes on where it was interrupted, and with --stored shows how far
-    it is.
+    Writes rows (results.csv), pictures and report.html. Every result is stored as soon as it is measured: run the
+    same command again to continue after an interruption. To see the results that ship with the package without
+    running anything, use `unifilter results`.
     """
-    if name == _DOCS:
-        _write_docs(known, out, as_json)
-        return
     if trials is not None and name not in ("table-beyond", "all"):
         raise ValueError(f"--trials is for table-beyond; {name} has the published settings: leave it out")
+    if stored and not resume:
+        raise ValueError("--fresh counts nothing as done, so --stored has nothing to show: pass only one of them")
     options = Options(_names(datasets), _names(methods), splits, epochs, trials)
     command = ["unifilter", "reproduce", name, "--splits", str(splits)]
     for option, value in (("--datasets", datasets), ("--methods", methods), ("--epochs", epochs), ("--trials", trials)):
         command += [] if value is None else [option, str(value)]
-    folder = out or Path("reproduction")
     try:
         result = reproduce(
             find_experiments(name),
-            folder,
+            out,
             options,
             Sources(data_dir, _own_files(own)),
             workers=workers,
@@ -79,11 +74,11 @@ def reproduce_command(
             stored=stored,
             verbose=not as_json,
             command=shlex.join(command),
-            notify=lambda message: typer.echo(f"unifilter: {message}", err=True),
+            notify=lambda message: typer.echo(f"unifilter: {for_command_line(message)}", err=True),
         )
     except KeyboardInterrupt:
         typer.echo(
-            f"unifilter: interrupted; what is done is in {folder}, and the same command goes on from there, or shows "
+            f"unifilter: interrupted; what is done is in {out}, and the same command goes on from there, or shows "
             "it with --stored",
             err=True,
         )
@@ -91,17 +86,6 @@ def reproduce_command(
     _print(result, as_json)
     if result.failures:
         raise typer.Exit(1)
-
-
-def _write_docs(known: list[Path] | None, out: Path | None, as_json: bool) -> None:
-    if not known:
-        raise ValueError("reproduce docs writes a page from stored rows: pass a folder of results.csv files as --rows")
-    page = out or Path("docs") / "results.md"
-    count = write_results_page(list(EXPERIMENTS.values()), known, page, "unifilter reproduce docs")
-    if as_json:
-        print_json({"page": str(page), "rows": count})
-    else:
-        typer.echo(f"{count} rows shown in {page}")
 
 
 def _print(result: Reproduced, as_json: bool) -> None:
@@ -118,7 +102,7 @@ def _print(result: Reproduced, as_json: bool) -> None:
         )
         return
     for what in result.left_out:
-        typer.echo(f"left out, {what}", err=True)
+        typer.echo(f"left out, {for_command_line(what)}", err=True)
     for failure in result.failures:
         typer.echo(f"failed, {failure}", err=True)
     typer.echo(f"{result.ran} cells run, {result.reused} done before")
@@ -131,7 +115,7 @@ def _names(text: str | None) -> tuple[str, ...] | None:
         return None
     names = tuple(name.strip() for name in text.split(",") if name.strip())
     if not names:
-        raise ValueError(f"{text!r} names nothing: pass names with commas between them")
+        raise ValueError(f"{text!r} names nothing: pass comma-separated names")
     return names
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 import typer
 
-from unifilter.cli.options import AsJson, DataDir, Preset, Settings, parse_settings
+from unifilter.cli.options import AsJson, DataDir, Preset, Settings, check_methods, parse_settings
 from unifilter.cli.output import print_json, print_table
 from unifilter.datasets import load_dataset
 from unifilter.methods import Method, find_method
@@ -40,6 +40,7 @@ def train_command(
     as_json: AsJson = False,
 ) -> None:
     """Train on every split, print a table, and write configuration, records, weights, model and pictures."""
+    check_methods(method)
     dataset = load_dataset(name_or_path, data_dir)
     changes = parse_settings(settings)
     given = {"tau": _tau(tau), "hops": hops, "features": features, "seed": seed, "epochs": epochs}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unifilter.cli.options import AsJson, DataDir, Settings, parse_settings
+from unifilter.cli.options import AsJson, DataDir, Settings, check_methods, parse_settings
 from unifilter.cli.output import print_json, print_table
 from unifilter.datasets import load_dataset
 from unifilter.methods import find_method
@@ -36,6 +36,7 @@ def tune_command(
     """Search the published values of a method's hyper-parameters, and print the command that trains the best."""
     from unifilter.runs.tuning import tune  # needs optuna, which the other commands can do without
 
+    check_methods(method)
     family = find_method(method)
     dataset = load_dataset(name_or_path, data_dir)
     fixed: dict[str, Any] = {"metric": dataset.metric, **parse_settings(settings)}

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from unifilter._internal.checks import as_labels, as_node_mask, check_choice, without_torch_notices
+from unifilter._internal.extras import require
 from unifilter.data.features import FeatureScaling, checked_features, features_digest, pack_features, scale_rows
 from unifilter.data.metric import METRICS, Metric
 from unifilter.data.splits import Split, check_split, masks_to_splits, named_random_splits, stratified_split
@@ -210,6 +211,7 @@ class NodeDataset:
                 shape ``[num_nodes, number of splits]``.
             sparse: Keep sparse features sparse, as a torch CSR tensor.
         """
+        require("pyg", what="to_data")
         from torch_geometric.data import Data
 
         adjacency = self.graph.adjacency()

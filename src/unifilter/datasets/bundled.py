@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import networkx as nx
 import numpy as np
 import scipy.sparse as sp
 import torch
@@ -19,10 +20,6 @@ def load(name: str) -> NodeDataset:
 
 def _karate() -> NodeDataset:
     """Zachary's karate club: who met whom outside it, and which half each member joined after it broke up."""
-    try:
-        import networkx as nx
-    except ImportError as error:
-        raise ImportError("the karate club comes with networkx: pip install networkx") from error
     club = nx.karate_club_graph()
     names = ("Mr. Hi", "Officer")
     return NodeDataset(
@@ -37,10 +34,8 @@ def _karate() -> NodeDataset:
 
 def _digits() -> NodeDataset:
     """Handwritten digits of 8 x 8 pixels, each joined to the ten it looks most like."""
-    try:
-        from sklearn.datasets import load_digits
-    except ImportError as error:
-        raise ImportError("the digits come with scikit-learn: pip install scikit-learn") from error
+    from sklearn.datasets import load_digits  # here, for it takes a second that no other data set needs
+
     pixels, labels = load_digits(return_X_y=True)
     return NodeDataset(
         name="digits",

@@ -58,7 +58,9 @@ def present_names(data_dir: Path | None) -> list[str]:
 def open_present(name: str, data_dir: Path | None) -> Opened:
     """A named data set that is there; one that is not is refused, for nothing is downloaded unasked."""
     if name not in present_names(data_dir):
-        raise ValueError(f"the data set {name!r} is not on this machine: run `unifilter data fetch {name}` first")
+        raise ValueError(
+            f"the data set {name!r} is not on this machine: fetch it first, nothing is downloaded from the page"
+        )
     return open_dataset(load_dataset(name, data_dir), published=True)
 
 

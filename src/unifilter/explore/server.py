@@ -9,15 +9,15 @@ import webbrowser
 from collections.abc import Callable
 from types import FrameType
 
-try:
-    import starlette  # noqa: F401
-    import uvicorn
-except ImportError:
-    raise ImportError("exploring needs starlette and uvicorn: pip install 'unifilter[explore]'") from None
+from unifilter._internal.extras import require
 
-from unifilter.explore.app import make_app
-from unifilter.explore.guard import HOSTS
-from unifilter.explore.session import Session
+require("explore", what="exploring")
+
+import uvicorn  # noqa: E402
+
+from unifilter.explore.app import make_app  # noqa: E402
+from unifilter.explore.guard import HOSTS  # noqa: E402
+from unifilter.explore.session import Session  # noqa: E402
 
 
 def bind(port: int) -> socket.socket:
@@ -32,9 +32,9 @@ def bind(port: int) -> socket.socket:
     except OSError as error:
         listening.close()
         if error.errno == errno.EADDRINUSE:
-            raise ValueError(f"port {port} is in use: pass another --port, or none for a free one") from error
+            raise ValueError(f"port {port} is in use: pass another port, or 0 for a free one") from error
         if error.errno == errno.EACCES:
-            raise ValueError(f"port {port} is not yours to use: pass one above 1023, or none for a free one") from error
+            raise ValueError(f"port {port} is not yours to use: pass one above 1023, or 0 for a free one") from error
         raise
     return listening
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from unifilter import __version__
+from unifilter._internal.extras import MissingExtraError
 from unifilter.explanation import SpectralExplanation
 from unifilter.explore.opened import Opened, open_dataset, open_present, present_names
 from unifilter.explore.trained import Trained
@@ -83,7 +84,10 @@ class Session:
         for name in names:
             if not isinstance(name, str):
                 raise ValueError(f"the name of a method must be text, not {name!r}: choose one of {', '.join(METHODS)}")
-        methods = [self._build(find_method(name), epochs) for name in dict.fromkeys(names)]
+        try:
+            methods = [self._build(find_method(name), epochs) for name in dict.fromkeys(names)]
+        except MissingExtraError as error:
+            raise ValueError(str(error)) from None  # of the request, for the page
         chosen = dataset.split(split)
         if not self._busy.acquire(blocking=False):
             raise BusyError(self._refusal())
@@ -128,6 +132,7 @@ class Session:
     def _build(self, method: type[Method], epochs: int) -> Method:
         """With the published settings where there are any for this data set."""
         dataset = self.opened.dataset
+        method.check_installed()
         named = dataset.name if self.opened.published else None
         built = method.preset(named, metric=dataset.metric, epochs=epochs)
         built.optimisation()  # which looks at the number of epochs

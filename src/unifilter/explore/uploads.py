@@ -39,8 +39,8 @@ def too_large(name: str, size: int | None, limit: int) -> str:
     """What to say of an upload of so many bytes, where that is known."""
     measured = "is" if size is None else f"has {megabytes(size)},"
     return (
-        f"{name} {measured} more than the {megabytes(limit)} that are allowed: start `unifilter explore` with a larger "
-        "--max-upload-mb, or with the path of the file"
+        f"{name} {measured} more than the {megabytes(limit)} that are allowed: start the server with a larger "
+        "limit, or with the path of the file"
     )
 
 
@@ -48,9 +48,7 @@ async def receive(stream: AsyncIterator[bytes], name: str, limit: int, folder: P
     """Writes an upload to a folder, under its own name without anything that is not a plain part of a name."""
     plain = re.sub(r"[^\w.\- ]", "_", Path(name.replace("\\", "/")).name)[-100:]
     if not plain.endswith(".npz") or plain == ".npz":
-        raise ValueError(
-            f"{name!r} is not an .npz file: upload one, or start `unifilter explore` with the path of others"
-        )
+        raise ValueError(f"{name!r} is not an .npz file: upload one, or start the server with the path of this file")
     path = folder / plain
     with path.open("xb") as file:
         async for part in limited(stream, limit, plain):
@@ -85,5 +83,5 @@ def _check_unpacked(path: Path, limit: int) -> None:
     if size > limit:
         raise TooLargeError(
             f"{path.name} unpacks to {megabytes(size)}, more than the {megabytes(limit)} that are allowed: start "
-            "`unifilter explore` with a larger --max-upload-mb, or with the path of the file"
+            "the server with a larger limit, or with the path of the file"
         )

@@ -58,6 +58,7 @@ class GCNMethod(Method):
     paper: ClassVar[str] = "Kipf and Welling, Semi-Supervised Classification with Graph Convolutional Networks, 2017"
     cost: ClassVar[str] = "an epoch is one product of hidden width per layer and its gradient"
     needs: ClassVar[str] = "torch_geometric (unifilter[pyg])"
+    extra: ClassVar[str] = "pyg"
     presets = _PLAIN
     search_space: ClassVar[Mapping[str, Sequence[Any]]] = {**NETWORK, "num_layers": (2, 3, 4)}
 
@@ -106,6 +107,7 @@ class ResidualGCNMethod(Method):
     paper: ClassVar[str] = "Luo et al., Classic GNNs are Strong Baselines, 2024"
     cost: ClassVar[str] = "an epoch is one product of hidden width per layer and its gradient"
     needs: ClassVar[str] = "torch_geometric (unifilter[pyg])"
+    extra: ClassVar[str] = "pyg"
     presets = _RESIDUAL
     search_space: ClassVar[Mapping[str, Sequence[Any]]] = {
         **NETWORK,

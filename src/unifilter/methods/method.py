@@ -13,6 +13,7 @@ from torch import Tensor
 from typing_extensions import Self
 
 from unifilter._internal.checks import check_choice
+from unifilter._internal.extras import require
 from unifilter._internal.plain import plain
 from unifilter.bases import Basis, basis_from_dict, make_basis
 from unifilter.data import FeatureScaling, Metric
@@ -91,6 +92,8 @@ class Method(ABC):
     paper: ClassVar[str] = ""
     cost: ClassVar[str] = ""
     needs: ClassVar[str] = "nothing"
+    # The extra of this package that brings it, such as "pyg".
+    extra: ClassVar[str] = ""
     # Raise it when the same settings give other results than before: stored results of older versions no longer count.
     version: ClassVar[int] = 1
     # Settings per data set, as published.
@@ -142,6 +145,12 @@ class Method(ABC):
     def candidates(self) -> Sequence[Self]:
         """What is trained, the best on the validation nodes to be kept: itself, unless some setting is left open."""
         return (self,)
+
+    @classmethod
+    def check_installed(cls) -> None:
+        """Refuses a method whose extra is not installed. Call it where a method is chosen, before any work."""
+        if cls.extra:
+            require(cls.extra, what=f"the method {cls.name}")
 
     def optimisation(self) -> Optimisation:
         return Optimisation(self.epochs, self.optimizer, self.batch_size, self.metric, self.seed)

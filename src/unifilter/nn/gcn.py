@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from unifilter._internal.checks import check_count, check_rate
+from unifilter._internal.extras import require
 from unifilter.kernels.dropout import dropout
 from unifilter.nn.graph_module import EdgeIndex, Features, GraphModule
 from unifilter.nn.input_linear import InputLinear, as_input, drop_features
@@ -128,8 +129,7 @@ def _convolved(layer: Any, x: Features, propagation: Tensor) -> Tensor:
 
 
 def _convolution(in_channels: int, out_channels: int) -> Any:
-    try:
-        from torch_geometric.nn import GCNConv
-    except ImportError as error:
-        raise ImportError("GCN is built of torch_geometric's layers: pip install 'unifilter[pyg]'") from error
+    require("pyg", what="GCN")
+    from torch_geometric.nn import GCNConv
+
     return GCNConv(in_channels, out_channels, normalize=False)

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from unifilter._internal.figures import new_figure
 from unifilter.data import NodeDataset, Split
 from unifilter.estimators import fit
 from unifilter.methods import Method, Problem, Workspace
-from unifilter._internal.figures import new_figure
 from unifilter.runs.record import record_of
 from unifilter.runs.typical_response import typical_response
 

@@ -52,4 +52,3 @@ def peak_memory_mib() -> float | None:
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     # Linux counts in KiB, macOS in bytes.
     return round(peak / (2**20 if sys.platform == "darwin" else 2**10), 1)
-

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
 from unifilter._internal.files import write_csv
 from unifilter.data import NodeDataset
 from unifilter.estimators import Fitted, check_storable, delete_checkpoints, fit
 from unifilter.methods import Method, Problem, Workspace
-
 from unifilter.runs.record import record_of
 from unifilter.runs.run_folder import RunFolder
 
@@ -163,4 +163,3 @@ def _learned_weights(fitted: Fitted) -> list[float]:
 def _flat(config: dict[str, Any]) -> dict[str, Any]:
     """With the settings side by side with the rest, so that a difference can be named."""
     return {**config, **config.get("settings", {})} | {"settings": None}
-

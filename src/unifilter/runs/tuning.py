@@ -14,16 +14,16 @@ from typing import Any
 import numpy as np
 
 from unifilter._internal.checks import check_count
+from unifilter._internal.extras import require
 from unifilter.data import NodeDataset, Split
 from unifilter.estimators import fit
 from unifilter.methods import Method, Problem, Workspace
 from unifilter.training import DivergedWarning, History
 
-try:
-    import optuna
-    from optuna.trial import TrialState
-except ImportError:
-    raise ImportError("tuning needs optuna: pip install 'unifilter[tune]'") from None
+require("tune", what="tuning")
+
+import optuna  # noqa: E402
+from optuna.trial import TrialState  # noqa: E402
 
 # A report is a write to the study's file, which takes longer than an epoch on a small graph.
 _EPOCHS_PER_REPORT = 20
@@ -93,6 +93,7 @@ def tune(
         device: Where to compute.
         on_trial: Called with the number of trials made and the last of them.
     """
+    method.check_installed()
     check_count("trials", trials, "pass how many sets of hyper-parameters to try")
     fixed = dict(fixed or {})
     space = {name: values for name, values in _space(method).items() if name not in fixed}
@@ -226,7 +227,7 @@ def _check_study_file(file: Path) -> None:
 
 
 def _bad_study(file: Path, reason: str) -> ValueError:
-    return ValueError(f"{file} is not a study that can be gone on with ({reason}): restore it, or pass another --study")
+    return ValueError(f"{file} is not a study that can be resumed ({reason}): restore it, or pass another study file")
 
 
 def _check_subject(study: optuna.Study, subject: dict[str, str], file: Path | None) -> None:
@@ -237,8 +238,8 @@ def _check_subject(study: optuna.Study, subject: dict[str, str], file: Path | No
             study.set_user_attr(name, value)
         elif before != value:
             raise ValueError(
-                f"the study in {file} has other {name} ({before}, not {value}): go on with what it was started with, "
-                "or pass another --study"
+                f"the study in {file} has other {name} ({before}, not {value}): use what it was started with, or "
+                "pass another study file"
             )
 
 

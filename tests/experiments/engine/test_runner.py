@@ -180,7 +180,9 @@ def test_large_graphs_are_left_out_where_they_are_not(tmp_path: Path, tiny_files
     sources = Sources(tmp_path / "empty", here)
     plan = Planner(sources, Options(splits=1, methods=("sgc",))).plan(EXPERIMENTS["table-large"], alone=True)
     assert list(plan.checksums) == ["genius", "cornell5"]
-    assert plan.left_out[0] == ("penn94: penn94 is not in the data directory: `unifilter data fetch penn94` gets it")
+    assert plan.left_out[0] == (
+        "penn94: penn94 is not in the data directory: unifilter.datasets.fetch('penn94') gets it"
+    )
 
 
 def test_defaults_are_used_where_published_settings_are_for_other_splits(tiny_files: dict[str, Path]) -> None:

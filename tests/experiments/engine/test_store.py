@@ -76,7 +76,7 @@ def test_a_database_of_another_program_is_left_alone(path: Path) -> None:
     connection.commit()
     connection.close()
     before = path.read_bytes()
-    with pytest.raises(ValueError, match="written by another program or version: move it away, or pass another --out"):
+    with pytest.raises(ValueError, match="written by another program or version: move it away, or pass another folder"):
         Store(path)
     assert path.read_bytes() == before
 
@@ -88,7 +88,7 @@ def test_only_one_process_writes(path: Path) -> None:
 
 def test_a_folder_in_its_place_is_an_error(path: Path) -> None:
     path.mkdir(parents=True)
-    with pytest.raises(ValueError, match="cannot be used as a store .*pass another --out"):
+    with pytest.raises(ValueError, match="cannot be used as a store .*pass another folder"):
         Store(path)
 
 

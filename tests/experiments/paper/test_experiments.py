@@ -16,7 +16,8 @@ from real_graphs import needs_data
 from unifilter.experiments import EXPERIMENTS, Options, Sources, find_experiments
 from unifilter.experiments.engine.cells import jsonable
 from unifilter.experiments.engine.machine import describe_machine
-from unifilter.experiments.engine.reproduce import Reproduced, reproduce, write_results_page
+from unifilter.experiments.engine.reproduce import Reproduced, reproduce
+from unifilter.experiments.engine.results import write_results_page
 from unifilter.experiments.engine.row_files import Row, read_rows
 from unifilter.experiments.show.reported import reported
 from unifilter.methods.uni_filter import UniFilterMethod
@@ -245,7 +246,7 @@ def test_the_page_of_results_is_written_from_rows_alone(runs: Runs, tmp_path: Pa
     for name in PARTS:
         runs.of(name)
     (output / "findings.md").write_text("## Findings\n\nNothing is learned in two epochs.\n", encoding="utf-8")
-    count = write_results_page(list(EXPERIMENTS.values()), [output], page, "unifilter reproduce docs")
+    count = write_results_page(list(EXPERIMENTS.values()), [output], page, "unifilter x")
     text = page.read_text(encoding="utf-8")
     assert (
         text.index("Reported figures: ") < text.index("Nothing is learned in two epochs.") < text.index("## Accuracy")
@@ -265,7 +266,7 @@ def test_the_page_of_results_is_written_from_rows_alone(runs: Runs, tmp_path: Pa
 
 
 def test_a_page_without_rows_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="no rows of an experiment in .*: run one first"):
+    with pytest.raises(ValueError, match="no rows of an experiment in .*: run it first"):
         write_results_page(list(EXPERIMENTS.values()), [tmp_path], tmp_path / "results.md", "x")
     assert list(tmp_path.iterdir()) == []
 

@@ -7,7 +7,6 @@ occurs, in sorted order, 1 where a node has that value. Anything that would need
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -19,14 +18,6 @@ from unifilter.data.splits import check_split
 
 # More values than this are names or free text rather than categories.
 MAX_CATEGORIES = 1000
-
-
-def optional_package(name: str, extra: str, purpose: str) -> Any:
-    """A package that only some formats need."""
-    try:
-        return import_module(name)
-    except ImportError:
-        raise ImportError(f"{purpose} needs {name}: install it with pip install 'unifilter[{extra}]'") from None
 
 
 def encode_features(columns: Mapping[str, np.ndarray], ids: Sequence[str], where: str) -> Tensor:

@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import ParseError
 
+import networkx
 import numpy as np
 import torch
 
 from unifilter.data import NodeDataset
-from unifilter.datasets.formats.columns import encode_features, encode_labels, encode_split, optional_package
+from unifilter.datasets.formats.columns import encode_features, encode_labels, encode_split
 from unifilter.graph import Graph
 
 
@@ -21,7 +22,6 @@ def read(path: Path) -> NodeDataset:
     they are, text and true/false one-hot. The edge attribute ``weight`` is the weight. Defaults that the file declares
     count; an edge without a weight has weight 1, a node without a feature is an error.
     """
-    networkx = optional_package("networkx", "networkx", "reading GraphML")
     path = Path(path)
     if not path.is_file():
         raise FileNotFoundError(f"there is no file {path}: pass the path of a GraphML file")

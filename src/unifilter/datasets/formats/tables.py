@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import torch
 
+from unifilter._internal.extras import require
 from unifilter.data import NodeDataset
-from unifilter.datasets.formats.columns import encode_features, encode_labels, encode_split, optional_package
+from unifilter.datasets.formats.columns import encode_features, encode_labels, encode_split
 from unifilter.graph import Graph
 
 # Text by definition: read as it stands, so that the ids 1, 01 and NA stay three ids.
@@ -68,9 +69,11 @@ def _find(folder: Path, table: str) -> Path:
 
 
 def _load(path: Path) -> Any:
-    pandas = optional_package("pandas", "tables", "reading tables")
     if path.suffix == ".parquet":
-        optional_package("pyarrow", "tables", "reading .parquet")
+        require("tables", what="reading .parquet")
+    require("tables", what="reading tables", packages=["pandas"])
+    import pandas
+
     try:
         return pandas.read_parquet(path) if path.suffix == ".parquet" else _read_csv(pandas, path)
     except (ValueError, OSError) as error:

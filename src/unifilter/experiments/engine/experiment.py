@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from unifilter._internal.extras import require
 from unifilter.experiments.engine.cells import Cell, method_cell
 from unifilter.experiments.engine.row_files import Row
 from unifilter.experiments.engine.sources import Facts, number_of_splits
@@ -40,6 +41,9 @@ class Options:
         for name in self.methods or ():
             if name not in METHODS:
                 raise ValueError(f"there is no method {name!r}: choose from {', '.join(METHODS)}")
+            METHODS[name].check_installed()
+        if self.trials is not None:
+            require("tune", what="tuning every method")
 
     def wants(self, method: str) -> bool:
         return self.methods is None or method in self.methods
@@ -71,6 +75,10 @@ class Experiment(ABC):
     @abstractmethod
     def present(self, rows: Sequence[Row]) -> Presentation:
         """What is shown of the rows that are there: all, some or none."""
+
+    def methods(self) -> Sequence[str]:
+        """Methods that need to be named before data is loaded, for they may need an extra."""
+        return ()
 
     def sources_of(self, dataset: str) -> tuple[str, ...]:
         """The data that stands for a data set: itself, or what is made of it."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,13 +13,13 @@ from unifilter.experiments.engine.files import write_whole
 from unifilter.experiments.engine.machine import describe_machine
 from unifilter.experiments.engine.plan import Plan, PlannedCell, Planner
 from unifilter.experiments.engine.progress import RunProgress
-from unifilter.experiments.engine.row_files import Row, by_key, find_rows, packaged_rows, write_rows
+from unifilter.experiments.engine.row_files import Row, by_key, find_rows, write_rows
 from unifilter.experiments.engine.runner import run_cells
 from unifilter.experiments.engine.sources import Sources
 from unifilter.experiments.engine.store import Store, move_aside
-from unifilter.experiments.show.markdown import results_page
-from unifilter.experiments.show.presentation import Presentation
+from unifilter.experiments.show.pictures import save_picture
 from unifilter.experiments.show.report import Section, write_page
+from unifilter.methods import METHODS
 
 _STORE = "cells.db"
 
@@ -57,10 +56,13 @@ def reproduce(
     resume: bool = True,
     stored: bool = False,
     verbose: bool = True,
-    command: str = "unifilter reproduce",
+    command: str = "reproduce(...)",
     notify: Callable[[str], None] = lambda message: None,
 ) -> Reproduced:
     """Runs experiments and writes rows, pictures and reports.
+
+    Rows that ship with the package do not count as done: everything is measured here. See
+    :func:`unifilter.experiments.engine.results.stored_results` for showing those.
 
     Args:
         experiments: One or more.
@@ -69,8 +71,8 @@ def reproduce(
         sources: Where data comes from.
         workers: How many processes.
         known: CSV files of rows, or folders of them, that count as done.
-        resume: Whether what the folder and the package hold counts as done; otherwise the store is moved aside.
-        stored: Whether to run nothing and write what is done.
+        resume: Whether what the folder holds counts as done; otherwise its store is moved aside.
+        stored: Whether to run nothing and write what the folder holds.
         verbose: Whether to show progress.
         command: How to repeat it, for the report.
         notify: Is told what a person should know, such as a damaged store.
@@ -78,8 +80,10 @@ def reproduce(
     check_count("workers", workers, "pass 1 to run everything in this process")
     check_count("splits", options.splits, "pass how many splits to run")
     if stored and not resume:
-        raise ValueError("a fresh run counts nothing as done, so there is nothing to show: drop --fresh or --stored")
-    done_before = by_key([*(packaged_rows() if resume else []), *find_rows(known)])
+        raise ValueError("resume=False counts nothing as done, so stored=True has nothing to show: pass only one")
+    for method in {name for one in experiments for name in one.methods() if options.wants(name) and not stored}:
+        METHODS[method].check_installed()
+    done_before = by_key(find_rows(known))
     planner = Planner(sources, options)
     plans = [planner.plan(experiment, alone=len(experiments) == 1) for experiment in experiments]
     store_path = folder / _STORE
@@ -90,8 +94,8 @@ def reproduce(
     with Store(store_path) as store:
         if store.set_aside is not None:
             notify(
-                f"{store_path} was damaged: it is kept as {store.set_aside}, and its cells have to be run again. Rows "
-                "that were written to results.csv files can be taken from there with --known."
+                f"{store_path} was damaged: it is kept as {store.set_aside}, and its cells have to be run again. Reuse "
+                "rows that were written to results.csv files with known=[...]."
             )
         for plan in plans:
             wanted = {planned.key: planned for planned in plan.cells}
@@ -108,39 +112,6 @@ def reproduce(
         result.pages["all"] = folder / "report.html"
         write_whole(result.pages["all"], write_page(sections, describe_machine(), command))
     return result
-
-
-def write_results_page(experiments: Sequence[Experiment], places: Sequence[Path], page: Path, command: str) -> int:
-    """Writes the page of results for the documentation, and its pictures into a folder beside it.
-
-    Args:
-        experiments: Which to show; those without rows are left out.
-        places: CSV files of rows, or folders of them; what a folder has in Markdown goes before the tables.
-        page: The Markdown file.
-        command: What is said to have written it.
-
-    Returns:
-        The number of rows that are shown.
-    """
-    rows = find_rows(places)
-    shown, pictures, count = [], {}, 0
-    for experiment in experiments:
-        own = [row for row in rows if row["experiment"] == experiment.name]
-        if not own:
-            continue
-        count += len(own)
-        presentation = experiment.present(own)
-        shown.append((experiment, presentation, own))
-        if presentation.draw is not None:
-            picture = page.parent / page.stem / f"{experiment.name}.png"
-            _save_picture(presentation, {picture: "png"})
-            pictures[experiment.name] = f"{page.stem}/{picture.name}"
-    if not shown:
-        raise ValueError(f"no rows of an experiment in {', '.join(map(str, places))}: run one first, or pass another")
-    folders = [place for place in places if place.is_dir()]
-    findings = [path.read_text(encoding="utf-8") for folder in folders for path in sorted(folder.rglob("*.md"))]
-    write_whole(page, results_page(shown, pictures, command, findings))
-    return count
 
 
 def _run(
@@ -187,7 +158,7 @@ def _write(
     picture = None
     if presentation.draw is not None:
         svg = own / f"{experiment.name}.svg"
-        _save_picture(presentation, {svg: "svg", svg.with_suffix(".png"): "png"})
+        save_picture(presentation, {svg: "svg", svg.with_suffix(".png"): "png"})
         picture = svg.read_bytes()
     failed = [f"{planned.cell}: {failures[planned.key]}" for planned in plan.cells if planned.key in failures]
     section = Section(
@@ -196,23 +167,12 @@ def _write(
         experiment.place,
         presentation,
         picture,
-        plan.checksums,
-        [*plan.left_out, *failed],
-        len(rows),
-        before,
-        len(plan.cells),
+        checksums=plan.checksums,
+        left_out=[*plan.left_out, *failed],
+        rows=len(rows),
+        before=before,
+        wanted=len(plan.cells),
     )
     result.pages[experiment.name] = own / "report.html"
     write_whole(own / "report.html", write_page([section], describe_machine(), command))
     return section
-
-
-def _save_picture(presentation: Presentation, files: Mapping[Path, str]) -> None:
-    if presentation.draw is None:
-        return
-    figure = presentation.draw()
-    for path, kind in files.items():
-        content = io.BytesIO()
-        # Without the date the same rows give the same file.
-        figure.savefig(content, format=kind, dpi=150, metadata={"Date": None} if kind == "svg" else None)
-        write_whole(path, content.getvalue())

@@ -14,6 +14,9 @@ from unifilter.experiments.engine.files import write_whole
 
 Row = dict[str, Any]
 
+# To be shown beside what is reported; a run does not count them as done.
+PACKAGED_ROWS = Path(__file__).parent.parent / "results"
+
 # Columns that are plain text; every other holds JSON, so that numbers and lists come back as they were.
 _TEXT = ("experiment", "dataset", "measure", "method", "checksum", "split")
 _COLUMNS = ("experiment", "at", "dataset", "measure", "method", "version", "split", "index", "checksum", "settings")
@@ -74,9 +77,8 @@ def by_key(rows: Iterable[Row]) -> dict[str, Row]:
 
 
 def packaged_rows() -> list[Row]:
-    """The rows that come with the package."""
-    folder = Path(__file__).parent.parent / "results"
-    return find_rows([folder]) if folder.is_dir() else []
+    """The rows that ship with the package."""
+    return find_rows([PACKAGED_ROWS])
 
 
 def _text(name: str, value: Any) -> str:

@@ -70,7 +70,9 @@ class Sources:
         if name == "random-regular":
             return _random_regular()
         if name in _ONLY_IF_PRESENT and not self._present(name):
-            raise DatasetNotFoundError(f"{name} is not in the data directory: `unifilter data fetch {name}` gets it")
+            raise DatasetNotFoundError(
+                f"{name} is not in the data directory: unifilter.datasets.fetch({name!r}) gets it"
+            )
         return load_dataset(normalised(name), self.data_dir)
 
     def facts(self, name: str) -> Facts:

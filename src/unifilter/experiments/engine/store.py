@@ -86,7 +86,7 @@ def _open(path: Path) -> tuple[sqlite3.Connection, dict[str, dict[str, Any]]]:
     try:
         connection = sqlite3.connect(path, timeout=1.0)
     except sqlite3.OperationalError as error:
-        raise ValueError(f"{path} cannot be used as a store ({error}): pass another --out") from error
+        raise ValueError(f"{path} cannot be used as a store ({error}): pass another folder") from error
     try:
         connection.execute("PRAGMA locking_mode = EXCLUSIVE")
         connection.execute("PRAGMA synchronous = FULL")
@@ -96,8 +96,8 @@ def _open(path: Path) -> tuple[sqlite3.Connection, dict[str, dict[str, Any]]]:
     except sqlite3.OperationalError as error:
         connection.close()
         if "locked" not in str(error):
-            raise ValueError(f"{path} cannot be used as a store ({error}): pass another --out") from error
-        raise ValueError(f"another run is writing to {path}: wait for it, or pass another --out") from error
+            raise ValueError(f"{path} cannot be used as a store ({error}): pass another folder") from error
+        raise ValueError(f"another run is writing to {path}: wait for it, or pass another folder") from error
     except sqlite3.DatabaseError as error:
         connection.close()
         raise DamagedStoreError(str(error)) from error
@@ -120,7 +120,7 @@ def _read(connection: sqlite3.Connection, path: Path) -> dict[str, dict[str, Any
             connection.execute(f"PRAGMA user_version = {_FORM}")
         return {}
     if application != _APPLICATION or form != _FORM:
-        raise ValueError(f"{path} was written by another program or version: move it away, or pass another --out")
+        raise ValueError(f"{path} was written by another program or version: move it away, or pass another folder")
     rows = {}
     for key, text, digest in connection.execute("SELECT key, row, digest FROM cells"):
         if digest != _digest(key, text):

@@ -34,6 +34,9 @@ class FigureSquashing(Experiment):
     datasets: ClassVar[tuple[str, ...]] = ("binary-tree",)
     open_to_others: ClassVar[bool] = False
 
+    def methods(self) -> Sequence[str]:
+        return [method for method, _ in _METHODS.values()]
+
     def cells(self, dataset: str, facts: Facts, options: Options) -> list[Cell]:
         cells = [Cell("jacobian", dataset, {"kind": "jacobian"}, settings=JACOBIAN)]
         for label, (method, depth) in _METHODS.items():

@@ -79,7 +79,7 @@ def _said_budget(trials: int, rows: Sequence[Row]) -> str:
     several = {row["method"]: len(row["settings"][CANDIDATES]) for row in rows if CANDIDATES in row["settings"]}
     said = "".join(
         f" The defaults of {method} are {count} kinds of training, of which the validation nodes choose: that is a "
-        "larger budget, and --trials gives all the same."
+        "larger budget; tuning all with the same number of trials removes the difference."
         for method, count in several.items()
     )
     return f"Every method has its defaults, none was tuned on these graphs.{said}"

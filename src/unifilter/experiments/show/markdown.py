@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from unifilter.experiments.engine.experiment import Experiment
-from unifilter.experiments.engine.row_files import Row
-from unifilter.experiments.show.presentation import Entry, Finding, Presentation, Table
+from unifilter.experiments.show.presentation import Entry, Finding, Table
 from unifilter.experiments.show.report import TALLY, measured_text, reported_text, tally_cells, tally_heads
 from unifilter.experiments.show.reported import reported_figures
+from unifilter.experiments.show.shown import Shown
 
 _MARKS = {"within": "≈", "above": "▲", "below": "▼"}
 
 
 def results_page(
-    shown: Sequence[tuple[Experiment, Presentation, Sequence[Row]]],
+    shown: Sequence[Shown],
     pictures: Mapping[str, str],
     command: str,
     findings: Sequence[str] = (),
@@ -54,7 +53,7 @@ def results_page(
     return "\n".join(lines) + "\n"
 
 
-def _at_a_glance(shown: Sequence[tuple[Experiment, Presentation, Sequence[Row]]]) -> list[str]:
+def _at_a_glance(shown: Sequence[Shown]) -> list[str]:
     heads = ["", "in the paper", *tally_heads()]
     return [
         "## At a glance",
@@ -65,8 +64,7 @@ def _at_a_glance(shown: Sequence[tuple[Experiment, Presentation, Sequence[Row]]]
         _line(["---"] * len(heads)),
         *(
             _line([experiment.title, experiment.place, *tally_cells(presentation)])
-            for experiment, presentation, _ in shown
-            if presentation.tally.reported and experiment.place != Experiment.place
+            for experiment, presentation, _ in (one for one in shown if one.compared)
         ),
     ]
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from unifilter._internal.figures import new_figure
-from unifilter.experiments.show.presentation import Table
+from unifilter.experiments.engine.files import write_whole
+from unifilter.experiments.show.presentation import Presentation, Table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -104,3 +107,15 @@ def draw_row(
             [place for place, _ in ours], [entry.mean for _, entry in ours], [entry.deviation for _, entry in ours],
             color=colours[0], marker="o", ms=4, lw=1.2, elinewidth=0.8, capsize=2, label="measured",
         )  # fmt: skip
+
+
+def save_picture(presentation: Presentation, files: Mapping[Path, str]) -> None:
+    """Draws the picture of an experiment, if it has one, and writes it in every format that is asked for."""
+    if presentation.draw is None:
+        return
+    figure = presentation.draw()
+    for path, kind in files.items():
+        content = io.BytesIO()
+        # Without the date the same rows give the same file.
+        figure.savefig(content, format=kind, dpi=150, metadata={"Date": None} if kind == "svg" else None)
+        write_whole(path, content.getvalue())

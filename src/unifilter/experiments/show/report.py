@@ -28,10 +28,10 @@ class Section:
         presentation: What it shows.
         picture: The figure as SVG.
         checksums: Of the data that was used.
-        left_out: What could not be measured, and why.
         rows: How many results there are.
+        left_out: What could not be measured, and why.
         before: How many of them were there before this run.
-        wanted: How many there would be if all were done.
+        wanted: How many there would be if all were done; ``None`` where nothing was planned.
     """
 
     name: str
@@ -40,19 +40,19 @@ class Section:
     presentation: Presentation
     picture: bytes | None
     checksums: Mapping[str, str]
-    left_out: Sequence[str]
     rows: int
-    before: int
-    wanted: int
+    left_out: Sequence[str] = ()
+    before: int = 0
+    wanted: int | None = None
 
 
-def write_page(sections: Sequence[Section], machine: Mapping[str, str], command: str) -> str:
+def write_page(sections: Sequence[Section], machine: Mapping[str, str] | None, command: str) -> str:
     """The whole page as HTML; it asks for nothing from elsewhere.
 
     Args:
         sections: The experiments.
-        machine: What it was measured with.
-        command: How to repeat it.
+        machine: What it was measured with; ``None`` for rows that were measured elsewhere.
+        command: How to write the page again.
     """
     checksums = {name: checksum for section in sections for name, checksum in section.checksums.items()}
     title = sections[0].title if len(sections) == 1 else "The paper, reproduced"
@@ -70,9 +70,9 @@ def write_page(sections: Sequence[Section], machine: Mapping[str, str], command:
 <body>
 <h1>{escape(title)}</h1>
 <p>Measured with UniFilter beside what is reported in: {escape(reported_figures()["source"])}.</p>
-<h2>How it was measured</h2>
+<h2>{"How it was measured" if machine is not None else "Stored results, not measured here"}</h2>
 <pre>{escape(command)}</pre>
-{_pairs(machine)}
+{_pairs(machine or {})}
 <details><summary>Data checksums (SHA-256 of the content)</summary>{_pairs(checksums)}</details>
 {_contents(sections) if len(sections) > 1 else ""}
 <p class="legend">{legend}</p>
@@ -115,8 +115,7 @@ def _section(section: Section) -> str:
     shown = section.presentation
     parts = [
         f'<section id="{section.name}"><h2>{escape(section.title)}</h2>',
-        f"<p><code>{section.name}</code>, {escape(section.place)}; {section.rows} of {section.wanted} results"
-        f"{_said_before(section)}.</p>",
+        f"<p><code>{section.name}</code>, {escape(section.place)}; {_count(section)}{_said_before(section)}.</p>",
         *(f"<p>{escape(note)}</p>" for note in shown.notes),
     ]
     if section.left_out:
@@ -131,12 +130,16 @@ def _section(section: Section) -> str:
     return "\n".join([*parts, "</section>"])
 
 
+def _count(section: Section) -> str:
+    return f"{section.rows} results" if section.wanted is None else f"{section.rows} of {section.wanted} results"
+
+
 def _said_before(section: Section) -> str:
     """The machine and versions at the top are those of this run; what was there before may have others."""
     if section.before == 0:
         return ""
     count = "all of them" if section.before == section.rows else str(section.before)
-    return f", {count} from earlier runs or the rows that come with the package, perhaps of another machine"
+    return f", {count} from earlier runs, perhaps on another machine"
 
 
 def _table(table: Table) -> str:

@@ -49,6 +49,9 @@ class AccuracyTable(Experiment):
         found = {label: method_of(label) for label in self.reported}
         return {label: Contender(method) for label, method in found.items() if method is not None}
 
+    def methods(self) -> Sequence[str]:
+        return [one.method for one in self.contenders().values()]
+
     def figures(self) -> Mapping[str, Mapping[str, Any]]:
         """What is reported, by the label of the row and the data set."""
         return self.reported

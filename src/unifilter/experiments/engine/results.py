@@ -1,0 +1,97 @@
+"""Stored rows beside what the paper reports: nothing is run, and no data set is needed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from unifilter.experiments.engine.experiment import Experiment
+from unifilter.experiments.engine.files import write_whole
+from unifilter.experiments.engine.row_files import PACKAGED_ROWS, find_rows, write_rows
+from unifilter.experiments.show.markdown import results_page
+from unifilter.experiments.show.pictures import save_picture
+from unifilter.experiments.show.report import Section, write_page
+from unifilter.experiments.show.shown import Shown
+
+
+def stored_results(experiments: Sequence[Experiment], places: Sequence[Path] = ()) -> list[Shown]:
+    """What stored rows show.
+
+    Args:
+        experiments: Which to show; those without rows are left out.
+        places: CSV files of rows, or folders of them; by default the rows that ship with the package.
+    """
+    places = places or [PACKAGED_ROWS]
+    rows = find_rows(places)
+    by_experiment = {one.name: [row for row in rows if row["experiment"] == one.name] for one in experiments}
+    shown = [Shown(one, one.present(own), own) for one in experiments if (own := by_experiment[one.name])]
+    if not shown:
+        what = experiments[0].name if len(experiments) == 1 else "an experiment"
+        raise ValueError(
+            f"no rows of {what} in {', '.join(map(str, places))}: run it first, or pass files that have some"
+        )
+    return shown
+
+
+def write_results(shown: Sequence[Shown], folder: Path, command: str) -> dict[str, Path]:
+    """Writes rows, pictures and a report for each experiment, and one report of all where there are several.
+
+    Args:
+        shown: The experiments.
+        folder: Gets a folder for each of them.
+        command: How to write it again, for the report.
+
+    Returns:
+        The reports, by experiment; ``"all"`` has every experiment.
+    """
+    sections, pages = [], {}
+    for experiment, presentation, rows in shown:
+        own = folder / experiment.name
+        write_rows(own / "results.csv", rows)
+        picture = None
+        if presentation.draw is not None:
+            svg = own / f"{experiment.name}.svg"
+            save_picture(presentation, {svg: "svg", svg.with_suffix(".png"): "png"})
+            picture = svg.read_bytes()
+        section = Section(
+            experiment.name,
+            experiment.title,
+            experiment.place,
+            presentation,
+            picture,
+            checksums={row["dataset"]: row["checksum"] for row in rows},
+            rows=len(rows),
+        )
+        sections.append(section)
+        pages[experiment.name] = own / "report.html"
+        write_whole(pages[experiment.name], write_page([section], None, command))
+    if len(sections) > 1:
+        pages["all"] = folder / "report.html"
+        write_whole(pages["all"], write_page(sections, None, command))
+    return pages
+
+
+def write_results_page(experiments: Sequence[Experiment], places: Sequence[Path], page: Path, command: str) -> int:
+    """Writes the page of results for the documentation, and its pictures into a folder beside it.
+
+    Args:
+        experiments: Which to show; those without rows are left out.
+        places: CSV files of rows, or folders of them; what a folder has in Markdown goes before the tables. By default
+            the rows that ship with the package.
+        page: The Markdown file.
+        command: What is said to have written it.
+
+    Returns:
+        The number of rows that are shown.
+    """
+    places = places or [PACKAGED_ROWS]
+    shown, pictures = stored_results(experiments, places), {}
+    for experiment, presentation, _ in shown:
+        if presentation.draw is not None:
+            picture = page.parent / page.stem / f"{experiment.name}.png"
+            save_picture(presentation, {picture: "png"})
+            pictures[experiment.name] = f"{page.stem}/{picture.name}"
+    folders = [place for place in places if place.is_dir()]
+    findings = [path.read_text(encoding="utf-8") for folder in folders for path in sorted(folder.rglob("*.md"))]
+    write_whole(page, results_page(shown, pictures, command, findings))
+    return sum(len(one.rows) for one in shown)
