@@ -23,7 +23,8 @@ from benchmarks.machine import Machine
 from benchmarks.memory import _STATUS, _peak
 from benchmarks.report import Report, print_table, seconds
 from benchmarks.timing import interleaved
-from unifilter.datasets import NodeDataset, load_dataset
+from unifilter.data import NodeDataset
+from unifilter.datasets import load_dataset
 from unifilter.estimators import fit
 from unifilter.methods import Learner, Problem, Workspace
 from unifilter.methods.uni_filter import UniFilterMethod

@@ -19,7 +19,8 @@ from matplotlib.ticker import PercentFormatter
 from unifilter import Factorization, density_of, edge_homophily, factorize
 from unifilter._internal.figures import new_figure
 from unifilter.cli.output import print_table
-from unifilter.datasets import NodeDataset, list_datasets, load_dataset
+from unifilter.data import NodeDataset
+from unifilter.datasets import list_datasets, load_dataset
 from unifilter.datasets.lookup import DatasetNotFoundError
 from unifilter.datasets.synthetic import contextual_sbm
 from unifilter.estimators import Fitted, fit

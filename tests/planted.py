@@ -6,7 +6,7 @@ import numpy as np
 import torch
 
 from unifilter import Graph
-from unifilter.datasets import NodeDataset
+from unifilter.data import NodeDataset
 from unifilter.methods import Problem, Workspace
 
 CLASSES = 3

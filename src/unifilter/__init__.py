@@ -25,6 +25,7 @@ from unifilter.graph import (
     signal_frequency,
 )
 from unifilter.methods import register_method
+from unifilter.transforms import UniBasisTransformer
 
 __all__ = [
     "BasisRows",
@@ -37,6 +38,7 @@ __all__ = [
     "SpectralExplanation",
     "TrainedModel",
     "Tridiagonal",
+    "UniBasisTransformer",
     "UniFilterClassifier",
     "__version__",
     "adjusted_homophily",

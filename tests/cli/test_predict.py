@@ -9,7 +9,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from unifilter import UniFilterClassifier, cli
-from unifilter.datasets import NodeDataset, load_dataset
+from unifilter.data import NodeDataset
+from unifilter.datasets import load_dataset
 from unifilter.datasets.synthetic import contextual_sbm
 
 
@@ -111,7 +112,7 @@ def test_mistakes_end_with_2_and_leave_no_table(folder: Path, tmp_path: Path) ->
         ((tmp_path / "unfinished", graph), "there is no model.unifilter in"),
         ((model, tmp_path / "absent.npz"), "there is no file or folder"),
         ((model, "nowhere"), "nowhere"),
-        ((model, tmp_path / "wide.npz"), "x has 6 feature columns, but 5 were factored"),
+        ((model, tmp_path / "wide.npz"), "x has 6 feature columns, but the model was trained on 5"),
     ):
         result = run("predict", *arguments, "--out", out)
         assert result.exit_code == 2, result.output

@@ -12,7 +12,6 @@ from small_files import write_npz
 from typer.testing import CliRunner, Result
 
 from unifilter import cli
-from unifilter.cli.train import build_method
 from unifilter.methods.uni_filter import UniFilterMethod
 from unifilter.training import trainer
 
@@ -63,21 +62,6 @@ def test_the_default_folder_and_its_second_use(tmp_path: Path, monkeypatch: pyte
     assert "has another tau (None, not 0.1)" in other.stderr
 
 
-def test_presets_are_published_tuned_on_top_of_them_or_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(UniFilterMethod, "presets", {"karate": {"lr": 0.1, "dropout": 0.1}})
-    monkeypatch.setattr(UniFilterMethod, "tuned", {"karate": {"lr": 0.2}})
-    built = {
-        preset: build_method("unifilter", "karate", "accuracy", preset, {"hops": 3})
-        for preset in ("published", "tuned", "none")
-    }
-    usual = UniFilterMethod()
-    assert [(one.lr, one.dropout, one.hops) for one in built.values()] == [  # type: ignore[attr-defined]
-        (0.1, 0.1, 3),
-        (0.2, 0.1, 3),
-        (usual.lr, usual.dropout, 3),
-    ]
-
-
 def test_as_many_splits_as_come_with_the_data(tmp_path: Path) -> None:
     path = write_npz(tmp_path / "mine.npz")  # with two
     (name,) = json.loads(run("data", "info", path, "--json").stdout)["splits"]
@@ -89,12 +73,36 @@ def test_as_many_splits_as_come_with_the_data(tmp_path: Path) -> None:
     assert "there is no number 2" in more.stderr
 
 
-def test_published_settings_unless_they_are_not_wanted() -> None:
-    from unifilter.cli.train import build_method
+def test_settings_are_published_ones_unless_they_are_not_wanted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(UniFilterMethod, "presets", {"karate": {"hops": 2}})
+    for preset, hops in (("published", 2), ("none", UniFilterMethod.hops)):
+        out = tmp_path / preset
+        result = run(
+            "train",
+            "karate",
+            "--splits",
+            "1",
+            "--preset",
+            preset,
+            "--out",
+            out,
+            "--json",
+            "--epochs",
+            "2",
+            "--set",
+            "hidden_channels=4",
+        )
+        assert result.exit_code == 0, result.output
+        assert json.loads((out / "config.json").read_text())["settings"]["hops"] == hops
 
-    published = build_method("unifilter", "chameleon", "accuracy", "published", {"lr": 0.5})
-    assert published == UniFilterMethod.preset("chameleon", lr=0.5)
-    assert build_method("unifilter", "chameleon", "roc_auc", "none", {}) == UniFilterMethod(metric="roc_auc")
+
+def test_a_device_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    result = run("train", "karate", "--device", "cuda:7", "--splits", "1", "--out", tmp_path / "run", *QUICK)
+    assert result.exit_code == 2
+    assert "the device 'cuda:7' cannot be used here" in result.stderr
+    assert "pass --device cpu" in result.stderr
 
 
 def test_interrupted_it_says_how_to_go_on_and_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

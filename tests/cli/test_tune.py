@@ -20,7 +20,7 @@ import torch
 from typer.testing import CliRunner, Result
 
 from unifilter import cli
-from unifilter.datasets import NodeDataset
+from unifilter.data import NodeDataset
 from unifilter.datasets.synthetic import contextual_sbm
 from unifilter.estimators import fit
 from unifilter.methods import METHODS, Problem, Workspace, find_method, problem

@@ -13,9 +13,9 @@ import torch
 from real_graphs import needs_data
 from torch_geometric.data import Data
 
-from unifilter.data import random_split, stratified_split
+from unifilter.data import NodeDataset, Split, random_split, stratified_split
 from unifilter.data.splits import SEEDS
-from unifilter.datasets import NodeDataset, Split, load_dataset
+from unifilter.datasets import load_dataset
 from unifilter.graph import Graph
 
 PATH = Graph.from_edges(torch.tensor([[0, 1, 2], [1, 2, 3]]), num_nodes=5)

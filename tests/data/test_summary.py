@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from real_graphs import needs_data
 from strategies import graphs
 
-from unifilter.data import Split, describe, stratified_split
-from unifilter.datasets import NodeDataset, load_dataset
+from unifilter.data import NodeDataset, Split, describe, stratified_split
+from unifilter.datasets import load_dataset
 from unifilter.graph import Graph, adjusted_homophily, class_homophily, edge_homophily, node_homophily
 
 

@@ -13,7 +13,8 @@ import pytest
 import torch
 from torch_geometric.data import Data, HeteroData
 
-from unifilter.datasets import NodeDataset, load_dataset
+from unifilter.data import NodeDataset
+from unifilter.datasets import load_dataset
 from unifilter.datasets.formats import columns, graphml, saved_data, tables
 
 NODES = """id,colour,age,member,label,split

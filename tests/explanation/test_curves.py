@@ -6,15 +6,8 @@ import torch
 from torch import Tensor
 
 from unifilter import Factorization, Graph, density_of, factorize
-from unifilter.explanation.curves import (
-    GRID,
-    Curves,
-    compute_curves,
-    possible_energy,
-    response_axis,
-    weighted_quartiles,
-    with_signal,
-)
+from unifilter.explanation.curves import GRID, Curves, compute_curves, response_axis
+from unifilter.factorization.typical import possible_energy, weighted_quartiles, with_signal
 
 
 def factored(channels: int = 6, hops: int = 5, dtype: torch.dtype = torch.float64) -> Factorization:

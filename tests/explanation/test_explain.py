@@ -10,13 +10,14 @@ import torch
 from explanation.small_models import CHANNELS, fitted, small_graph
 from real_graphs import needs_data, real_graph
 
-from unifilter import Graph, UniFilterClassifier, edge_homophily, estimate_homophily, factorize
-from unifilter.datasets import NodeDataset, load_dataset
+from unifilter import Graph, NodeClassifier, UniFilterClassifier, edge_homophily, estimate_homophily, factorize
+from unifilter.data import NodeDataset
+from unifilter.datasets import load_dataset
 from unifilter.explanation import SpectralExplanation, explain
 from unifilter.explanation.curves import GRID
 from unifilter.factorization.typical import possible_energy, weighted_quartiles, with_signal
 from unifilter.methods import find_method
-from unifilter.runs.run import Run
+from unifilter.runs import Run, RunFolder, typical_response
 
 
 def explained(**options: Any) -> SpectralExplanation:
@@ -90,8 +91,8 @@ def test_other_bases_are_corners_of_the_universal_one(basis: str, expected: tupl
     found = explain(clf)
     assert (found.tau, found.homophily) == expected
     # The response of the explanation is that of the model itself.
-    assert clf._fitted is not None
-    response = clf._fitted.learner.response(torch.linspace(0, 2, 61).double())  # type: ignore[misc]
+    response = clf.model_.response(torch.linspace(0, 2, 61).double())
+    assert response is not None
     signals = with_signal(found.tridiagonal)[0]
     energy = possible_energy(signals.orthonormal_polynomials(torch.from_numpy(GRID)))
     expected_response = weighted_quartiles(response.numpy(), energy.numpy())[1]
@@ -194,16 +195,14 @@ def test_a_run_on_files_finds_them_again_and_notices_a_change(tmp_path: Path) ->
 
 
 def test_what_cannot_be_explained(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="explain takes a Factorization, a fitted UniFilterClassifier or a run folder"):
+    with pytest.raises(
+        ValueError, match="explain takes a Factorization, a fitted NodeClassifier, a TrainedModel or a run folder"
+    ):
         explain(small_graph()[0])  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="not fitted yet"):
         explain(UniFilterClassifier())
-    with pytest.raises(FileNotFoundError, match="holds no finished run, it has no config.json"):
+    with pytest.raises(FileNotFoundError, match="holds no run, it has no config.json"):
         explain(tmp_path)
-    with pytest.raises(ValueError, match="trained with formulation='released'"):
-        explain(fitted(formulation="released", homophily=0.5))
-    with pytest.raises(ValueError, match="weights on the basis 'chebyshev' cannot be shown on the universal basis"):
-        explain(fitted(basis="chebyshev"))
     with pytest.raises(
         ValueError, match=r"weights must have shape \[5\], \[splits, 5\] or \[splits, 5, 7\], not \[4\]"
     ):
@@ -212,19 +211,52 @@ def test_what_cannot_be_explained(tmp_path: Path) -> None:
         explained(label_hops=0)
 
 
-def test_a_run_of_another_method_says_so(tmp_path: Path) -> None:
-    built = find_method("mlp").with_settings({"epochs": 2})
-    for _ in Run(tmp_path / "run", built, load_dataset("karate"), "60", 1).train(verbose=False):
+def trained_run(folder: Path, method: str) -> Path:
+    built = find_method(method).with_settings({"epochs": 2})
+    for _ in Run(folder, built, load_dataset("karate"), "60", 1).train(verbose=False):
         pass
-    with pytest.raises(ValueError, match="weights on the basis None cannot be shown"):
-        explain(tmp_path / "run")
+    return folder
+
+
+def test_a_method_without_a_filter_says_so(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="mlp learns no filter that is a function of the eigenvalues"):
+        explain(trained_run(tmp_path / "run", "mlp"))
+
+
+def test_a_run_of_any_method_with_a_filter_is_explained_by_its_response(tmp_path: Path) -> None:
+    folder = trained_run(tmp_path / "run", "bernnet")
+    found = explain(folder)
+    assert (found.name, found.weights) == ("karate, bernnet", None)
+    response = RunFolder(folder).model().response(GRID)
+    assert response is not None
+    np.testing.assert_allclose(found.curves.response, response[:, 0], rtol=1e-6)
+    # No slider moves a filter that is not on the universal basis.
+    np.testing.assert_array_equal(found.at(tau=0.1).curves.response, found.curves.response)
+    assert found.to_dict()["response_is_learned"]
+    assert "karate, bernnet" in found.to_html()
+
+
+@pytest.mark.parametrize("settings", [{"basis": "chebyshev"}, {"formulation": "released", "homophily": 0.5}])
+def test_another_basis_is_explained_by_its_response(settings: dict[str, Any]) -> None:
+    clf = fitted(**settings)
+    found = explain(clf)
+    assert found.weights is None
+    np.testing.assert_allclose(found.curves.response, typical_response(clf.model_, GRID))
+    assert found.plot().axes[2].get_title() == "Filter response"
+
+
+def test_a_model_alone_needs_its_data_where_it_was_not_factored() -> None:
+    graph, x, labels = small_graph()
+    model = NodeClassifier("gprgnn", epochs=2).fit(graph, x, labels).model_
+    with pytest.raises(ValueError, match="a gprgnn model on its own does not know the spectrum of any features"):
+        explain(model)
+    assert (
+        explain(model, dataset=NodeDataset("small", graph, torch.from_numpy(x), torch.from_numpy(labels))).nodes == 40
+    )
 
 
 def test_an_unfinished_run_says_so(tmp_path: Path) -> None:
     Run(tmp_path / "run", find_method("unifilter").with_settings({}), load_dataset("karate"), "60", 1)
-    with pytest.raises(FileNotFoundError, match="has no splits.json"):
-        explain(tmp_path / "run")
-    (tmp_path / "run" / "splits.json").write_text("[]")
     with pytest.raises(ValueError, match="has no finished split yet"):
         explain(tmp_path / "run")
 

@@ -8,16 +8,19 @@ import pytest
 import torch
 from explanation.small_models import CHANNELS, NODES, fitted, small_graph
 
-from unifilter import UniFilterClassifier
+from unifilter import NodeClassifier, UniFilterClassifier, factorize
+from unifilter.bases import Jacobi
 from unifilter.explanation import explain_node
 
 
 def score(clf: UniFilterClassifier, x: np.ndarray, node: int, position: int) -> float:
-    logits = clf._stored.logits(small_graph()[0], torch.from_numpy(x))[node]
+    logits = clf.model_.logits(small_graph()[0], torch.from_numpy(x))[node]
     return float(logits[position] - logits.mean())
 
 
-@pytest.mark.parametrize("settings", [{}, {"weights": "channel"}, {"tau": "learn"}, {"basis": "chebyshev"}])
+@pytest.mark.parametrize(
+    "settings", [{}, {"weights": "channel"}, {"tau": "learn"}, {"basis": "chebyshev"}, {"basis": Jacobi(a=1, b=0)}]
+)
 def test_contributions_add_up_to_the_score(settings: dict[str, Any]) -> None:
     clf = fitted(**settings)
     view = explain_node(clf, 7)
@@ -53,9 +56,10 @@ def test_of_a_linear_model_a_contribution_is_what_removal_takes_away() -> None:
 def test_a_hop_s_contribution_comes_from_its_basis_vector() -> None:
     clf = fitted(num_layers=1, tau=0.6)
     view = explain_node(clf, 11, target="even")
-    fact = clf._problem.workspace.factorization("row", 4)
+    graph, x, _ = small_graph()
+    fact = factorize(graph, clf.model_.prepare(x), 4)
     basis = fact.basis("uni", tau=0.6, homophily=clf.homophily_)[:, 11]
-    layer = clf._stored.perceptron["layers.0.weight"]
+    layer = clf.model_.network.state_dict()["mlp.layers.0.weight"]
     gradient = layer[0] - layer.mean(dim=0)
     expected = torch.from_numpy(clf.weights_)[:, None] * basis * gradient
     np.testing.assert_allclose(view.by_hop_and_feature, expected.numpy(), atol=1e-4)
@@ -96,3 +100,10 @@ def test_classes_that_are_not_there() -> None:
         explain_node(fitted(epochs=1), 0, target="blue")
     with pytest.raises(ValueError, match="not fitted yet"):
         explain_node(UniFilterClassifier(), 0)
+
+
+def test_a_method_without_hops_before_an_mlp_is_refused() -> None:
+    graph, x, labels = small_graph()
+    clf = NodeClassifier("sgc", epochs=2).fit(graph, x, labels)
+    with pytest.raises(ValueError, match="sgc is no filter with an MLP behind it"):
+        explain_node(clf, 0)

@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from torch import Tensor, nn
 
 from unifilter.bases import Bernstein, Jacobi
-from unifilter.datasets import NodeDataset
+from unifilter.data import NodeDataset
 from unifilter.datasets.synthetic import contextual_sbm
 from unifilter.estimators import fit
 from unifilter.graph import Graph, SelfLoops

@@ -18,8 +18,8 @@ from unifilter.datasets.synthetic import contextual_sbm
 from unifilter.estimators import fit
 from unifilter.methods import Problem, Workspace, find_method
 from unifilter.methods.uni_filter import UniFilterMethod
+from unifilter.runs import Run, RunFolder
 from unifilter.runs.record import record_of
-from unifilter.runs.run import Run
 
 OPEN = UniFilterMethod(hops=3, hidden_channels=8, epochs=6)
 METHOD = OPEN.candidates()[0]
@@ -163,13 +163,13 @@ def test_a_run_can_be_resumed_with_more_splits(undisturbed: Run, dataset: NodeDa
 
 
 def test_a_folder_that_is_there_is_not_touched(undisturbed: Run, dataset: NodeDataset, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="the folder .*undisturbed exists: pass --resume to go on with the run in it"):
+    with pytest.raises(ValueError, match="the folder .*undisturbed exists: pass resume=True to go on with"):
         train(undisturbed.folder, dataset)
     (tmp_path / "mine").mkdir()
     assert train(tmp_path / "mine", dataset, count=1).records  # an empty folder is as good as none
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "a.txt").touch()
-    with pytest.raises(ValueError, match=r"notes holds no run \(it has no config.json\): pass another --out"):
+    with pytest.raises(ValueError, match=r"notes holds no run \(it has no config.json\): pass another folder"):
         train(tmp_path / "notes", dataset, resume=True)
     with pytest.raises(ValueError, match=r"a.txt is a file: pass another --out"):
         train(tmp_path / "notes" / "a.txt", dataset, resume=True)
@@ -194,15 +194,17 @@ def test_another_run_is_not_resumed(undisturbed: Run, dataset: NodeDataset) -> N
 def test_a_damaged_file_is_named(name: str, dataset: NodeDataset, tmp_path: Path) -> None:
     train(tmp_path / "run", dataset, count=1)
     (tmp_path / "run" / name).write_text('{"dataset": "contex')
-    with pytest.raises(ValueError, match=rf"{name} is damaged .*: restore it, or start again in another --out"):
+    with pytest.raises(ValueError, match=rf"{name} is damaged .*: restore it, or start again in another folder"):
         train(tmp_path / "run", dataset, resume=True)
 
 
-def test_methods_without_hop_weights_have_no_weights_and_no_model(dataset: NodeDataset, tmp_path: Path) -> None:
+def test_methods_without_hop_weights_have_a_model_all_the_same(dataset: NodeDataset, tmp_path: Path) -> None:
     run = train(tmp_path / "run", dataset, count=1, method=find_method("sgc")(epochs=2, features="raw"))  # type: ignore[call-arg]
     assert run.records[0]["weights"] == []
     assert not (tmp_path / "run" / "weights.csv").exists()
-    assert not (tmp_path / "run" / "model.unifilter").exists()
+    model = RunFolder(tmp_path / "run").model()
+    assert model.method.name == "sgc"
+    assert model.logits(dataset.graph, dataset.features).shape == (dataset.num_nodes, dataset.num_classes)
 
 
 def test_weights_of_every_channel_are_no_row_of_a_table(dataset: NodeDataset, tmp_path: Path) -> None:
@@ -223,9 +225,8 @@ def test_validation_nodes_that_were_learned_from_since_are_not_scored_again(data
     fitted = fit(METHOD, Problem(Workspace(dataset), split.train, split.val))
     plain = record_of(fitted, dataset, split)
     assert plain["val_accuracy"] == fitted.history.best_score
-    fitted.learner.refit = True
     fitted.history.val_score[fitted.history.best_epoch] = 0.125
-    refit = record_of(fitted, dataset, split)
+    refit = record_of(replace(fitted, refit=True), dataset, split)
     assert (refit["val_accuracy"], "val_macro_f1" in refit) == (0.125, False)
     assert refit["test_macro_f1"] == plain["test_macro_f1"]
 

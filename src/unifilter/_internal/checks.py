@@ -57,6 +57,17 @@ def check_count(name: str, value: int, remedy: str) -> int:
     return int(value)
 
 
+def check_device(device: torch.device | str) -> torch.device:
+    """A device that torch can compute on here."""
+    try:
+        found = torch.device(device)
+        torch.empty(0, device=found)
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        reason = str(error).splitlines()[0]
+        raise ValueError(f"the device {str(device)!r} cannot be used here ({reason}): pass device='cpu'") from None
+    return found
+
+
 def check_edges(edge_index: Tensor | np.ndarray, num_nodes: int | None) -> tuple[np.ndarray, np.ndarray, int]:
     """Source and target of every listed edge as int64, and the number of nodes."""
     edges = edge_index.detach().cpu().numpy() if isinstance(edge_index, Tensor) else np.asarray(edge_index)

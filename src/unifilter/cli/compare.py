@@ -8,25 +8,26 @@ from typing import Annotated, Any
 import typer
 
 from unifilter._internal.files import write_csv
-from unifilter.cli.options import AsJson, DataDir, Preset, check_methods
+from unifilter.cli.options import AsJson, DataDir, Device, PresetOption, check_methods
 from unifilter.cli.output import print_json, print_table
-from unifilter.cli.train import build_method
 from unifilter.datasets import load_dataset
+from unifilter.methods import find_method
 from unifilter.runs.comparison import EIGENVALUES, Compared, compare, plot_responses
 
 
 def compare_command(
     name_or_path: Annotated[str, typer.Argument(help="A named data set, a file or a folder of tables.")],
     methods: Annotated[
-        str, typer.Option(help="Which, with commas between them; `unifilter methods` lists them.")
+        str, typer.Option(help="Comma-separated method names; `unifilter methods` lists them.")
     ] = "unifilter,homfilter,hetfilter,ortfilter",
     split: Annotated[
         str, typer.Option(help="60, 48, stratified, random-48-32-20 and the like, or a split that comes with the data.")
     ] = "60",
     splits: Annotated[int, typer.Option(help="How many splits.", min=1)] = 1,
-    preset: Preset = "published",
-    epochs: Annotated[int | None, typer.Option(help="At most so many.")] = None,
+    preset: PresetOption = "published",
+    epochs: Annotated[int | None, typer.Option(help="Maximum number of epochs.")] = None,
     out: Annotated[Path | None, typer.Option(help="The folder; by default comparisons/DATASET.")] = None,
+    device: Device = "cpu",
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
@@ -36,13 +37,13 @@ def compare_command(
     folder = out or Path("comparisons") / dataset.name
     if folder.exists():
         raise ValueError(f"the folder {folder} exists: pass another --out")
-    changes = {} if epochs is None else {"epochs": epochs}
+    changes: dict[str, Any] = {"metric": dataset.metric, **({} if epochs is None else {"epochs": epochs})}
     names = list(dict.fromkeys(name.strip() for name in methods.split(",") if name.strip()))
-    built = [build_method(name, dataset.name, dataset.metric, preset, changes) for name in names]
+    built = [find_method(name).preset(dataset.name, preset, **changes) for name in names]
     if not built:
-        raise ValueError("--methods names nothing: pass names with commas between them")
+        raise ValueError("--methods names nothing: pass comma-separated names")
     chosen = [dataset.split(split, index) for index in range(splits)]
-    results = compare(built, dataset, chosen, verbose=not as_json)
+    results = compare(built, dataset, chosen, device=device, verbose=not as_json)
     folder.mkdir(parents=True)
     _write(results, dataset.metric, folder)
     title = f"{dataset.name}, {chosen[0].name}, {splits} split{'s' * (splits > 1)}"

@@ -9,8 +9,8 @@ import typer
 
 from unifilter.cli.options import AsJson, DataDir
 from unifilter.cli.output import print_json, print_table
-from unifilter.data import DatasetSummary, describe
-from unifilter.datasets import NodeDataset, Split, fetch, list_datasets, load_dataset
+from unifilter.data import DatasetSummary, NodeDataset, Split, describe
+from unifilter.datasets import fetch, list_datasets, load_dataset
 
 app = typer.Typer(no_args_is_help=True, help="Data sets: list, describe, download.")
 

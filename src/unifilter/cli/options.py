@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 
-from unifilter.methods import find_method
+from unifilter.methods import Preset, find_method
 
-Preset = Annotated[
-    Literal["published", "tuned", "none"],
-    typer.Option(help="Published settings for this data set, those tuned here on top of them, or the defaults."),
+PresetOption = Annotated[
+    Preset,
+    typer.Option(help="Settings for this data set: as published, as tuned by us on top of them, or the defaults."),
 ]
 DataDir = Annotated[
     Path | None,
     typer.Option(help="Where data sets are kept; by default $UNIFILTER_DATA, else the user's cache folder."),
 ]
+Device = Annotated[str, typer.Option(help="Where to compute, such as cpu, cuda or cuda:1.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Settings = Annotated[
     list[str] | None,
-    typer.Option("--set", help="Any other hyper-parameter, as name=value; may be given several times."),
+    typer.Option("--set", help="A hyper-parameter of the method, as name=value; can be given several times."),
 ]
 
 

@@ -9,6 +9,7 @@ _SPELLINGS = (
     (r"\bresume=True", "--resume"),
     (r"\bknown=\[\.\.\.\]", "--known"),
     (r"\banother folder\b", "another --out"),
+    (r"\bdevice='([^']*)'", r"--device \1"),
     (r"\banother study file\b", "another --study"),
     (r"\banother port\b", "another --port"),
     (r"\bunifilter\.datasets\.fetch\('([^']*)'\)", r"`unifilter data fetch \1`"),

@@ -3,52 +3,53 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 import typer
 
-from unifilter.cli.options import AsJson, DataDir, Preset, Settings, check_methods, parse_settings
+from unifilter.cli.options import AsJson, DataDir, Device, PresetOption, Settings, check_methods, parse_settings
 from unifilter.cli.output import print_json, print_table
 from unifilter.datasets import load_dataset
-from unifilter.methods import Method, find_method
+from unifilter.methods import find_method
 from unifilter.runs.plots import plot_histories, plot_weights
 from unifilter.runs.run import Run
 
 
 def train_command(
     name_or_path: Annotated[str, typer.Argument(help="A named data set, a file or a folder of tables.")],
-    method: Annotated[str, typer.Option(help="What to train; `unifilter methods` lists them.")] = "unifilter",
+    method: Annotated[str, typer.Option(help="The method to train; `unifilter methods` lists them.")] = "unifilter",
     split: Annotated[
         str, typer.Option(help="60, 48, stratified, random-48-32-20 and the like, or a split that comes with the data.")
     ] = "60",
     splits: Annotated[
         int | None, typer.Option(help="How many splits; by default 10, or all that come with the data.", min=1)
     ] = None,
-    preset: Preset = "published",
+    preset: PresetOption = "published",
     tau: Annotated[str | None, typer.Option(help="Share of the homophily basis in [0, 1], or learn.")] = None,
     hops: Annotated[int | None, typer.Option(help="Number of hops.")] = None,
     features: Annotated[
-        Literal["raw", "row", "l2"] | None, typer.Option(help="Features as they are, or rows scaled.")
+        Literal["raw", "row", "l2"] | None, typer.Option(help="Raw features, or rows divided by their sum or length.")
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="Of initial weights and dropout.")] = None,
-    epochs: Annotated[int | None, typer.Option(help="At most so many.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Random seed of initial weights and dropout.")] = None,
+    epochs: Annotated[int | None, typer.Option(help="Maximum number of epochs.")] = None,
     settings: Settings = None,
     out: Annotated[Path | None, typer.Option(help="The run folder; by default runs/DATASET-METHOD-SPLIT.")] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in the folder.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue the run in the folder.")] = False,
+    device: Device = "cpu",
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Train on every split, print a table, and write configuration, records, weights, model and pictures."""
+    """Train a method on every split, print a table, and write a folder with records, weights, model and plots."""
     check_methods(method)
     dataset = load_dataset(name_or_path, data_dir)
     changes = parse_settings(settings)
     given = {"tau": _tau(tau), "hops": hops, "features": features, "seed": seed, "epochs": epochs}
     changes |= {name: value for name, value in given.items() if value is not None}
-    built = build_method(method, dataset.name, dataset.metric, preset, changes)
+    built = find_method(method).preset(dataset.name, preset, **{"metric": dataset.metric, **changes})
     folder = out or Path("runs") / f"{dataset.name}-{method}-{split}"
     count = splits or len(dataset.splits.get(split, range(10)))
-    run = Run(folder, built, dataset, split, count, resume)
+    run = Run(folder, built, dataset, split, count, resume, device)
     try:
         for _ in run.train(verbose=not as_json):
             pass
@@ -65,14 +66,6 @@ def train_command(
         print_json({**run.summary(), "records": run.records})
     else:
         print_run(run)
-
-
-def build_method(name: str, dataset: str, metric: str, preset: str, changes: dict[str, Any]) -> Method:
-    """A method with its published or tuned settings for a data set, or its defaults, and changes on top."""
-    family = find_method(name)
-    published = family.presets.get(dataset, {}) if preset != "none" else {}
-    tuned = family.tuned.get(dataset, {}) if preset == "tuned" else {}
-    return family.with_settings({"metric": metric, **published, **tuned, **changes})
 
 
 def draw(run: Run) -> None:

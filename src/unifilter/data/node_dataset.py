@@ -48,7 +48,7 @@ class NodeDataset:
     Example:
         >>> import torch
         >>> from unifilter import Graph
-        >>> from unifilter.datasets import NodeDataset
+        >>> from unifilter.data import NodeDataset
         >>> path = Graph.from_edges(torch.tensor([[0, 1], [1, 2]]))
         >>> NodeDataset("path", path, torch.eye(3), torch.tensor([0, 1, -1]))
         NodeDataset('path', nodes=3, edges=2, features=3, classes=2, splits=[])

@@ -1,6 +1,5 @@
-"""Data sets: by name, from files, and what they are like."""
+"""Data sets by name and from files; what is loaded is a :class:`unifilter.data.NodeDataset`."""
 
-from unifilter.data import NodeDataset, Split
 from unifilter.datasets.lookup import DatasetNotFoundError, fetch, list_datasets, load_dataset
 
-__all__ = ["DatasetNotFoundError", "NodeDataset", "Split", "fetch", "list_datasets", "load_dataset"]
+__all__ = ["DatasetNotFoundError", "fetch", "list_datasets", "load_dataset"]

@@ -81,7 +81,7 @@ class NodeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         >>> from unifilter import NodeClassifier
         >>> from unifilter.datasets import load_dataset
         >>> karate = load_dataset("karate")
-        >>> clf = NodeClassifier("bernnet", epochs=50)
+        >>> clf = NodeClassifier("gprgnn", epochs=100)
         >>> clf.fit(karate.graph, karate.features, karate.labels, train=range(0, 34, 2)).predict([1, 33])
         array([0, 1])
     """

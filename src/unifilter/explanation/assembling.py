@@ -143,11 +143,11 @@ def _found_in_run(files: RunFolder, data_dir: str | Path | None) -> dict[str, An
         raise ValueError(f"the run in {files.path} has no finished split yet: let it finish one")
     model, dataset = files.model(), _dataset_of(config, data_dir)
     found = _found_in_model(model, dataset) | {"name": f"{dataset.name}, {config['method']}"}
-    rows = [record["weights"] for record in records if record["weights"]]
-    if "weights" not in found or not rows:
+    if "weights" not in found:
         return found
     # A weight per channel, and a basis that was learned, are not in the records: those are of the best split.
-    if len(rows[0]) == found["weights"].shape[1]:
+    rows = [record["weights"] for record in records if record["weights"]]
+    if rows:
         found["weights"] = rows
     estimates = [record["homophily"] for record in records if "homophily" in record]
     settings = config["settings"]

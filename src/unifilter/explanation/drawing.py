@@ -35,7 +35,8 @@ def _draw_weights(axes: Any, explanation: SpectralExplanation) -> None:
     frequency = explanation.curves.frequency
     axes.set(xlabel="frequency f of the basis vector (0 smooth, 1 alternating)")
     if explanation.weight is None:
-        axes.set_title("No weights on this basis: frequencies alone")
+        trained = explanation.response is not None
+        axes.set_title(f"{'The filter is on another basis' if trained else 'Nothing was trained'}: frequencies alone")
         axes.plot(frequency, np.zeros_like(frequency), "|", color=_BLUE, markersize=22, markeredgewidth=2)
         axes.set_yticks([])
         return

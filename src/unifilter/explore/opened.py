@@ -6,7 +6,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from unifilter.datasets import NodeDataset, list_datasets, load_dataset
+from unifilter.data import NodeDataset
+from unifilter.datasets import list_datasets, load_dataset
 from unifilter.explanation import SpectralExplanation, explain
 from unifilter.explore.trained import Trained
 from unifilter.methods import Workspace

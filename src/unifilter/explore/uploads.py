@@ -8,7 +8,7 @@ import zipfile
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-from unifilter.datasets import NodeDataset
+from unifilter.data import NodeDataset
 from unifilter.datasets.formats import npz
 
 # How many times larger than an upload its arrays may be: features of words compress by a factor of hundreds, so this is

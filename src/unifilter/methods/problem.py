@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from unifilter._internal.checks import check_device
 from unifilter.data import FeatureScaling, NodeDataset, check_learnable
 from unifilter.factorization import Factorization, factorize
 from unifilter.graph import Graph, SelfLoops
@@ -29,7 +30,7 @@ class Workspace:
 
     def __init__(self, dataset: NodeDataset, device: torch.device | str = "cpu") -> None:
         self.dataset = dataset
-        self.device = torch.device(device)
+        self.device = check_device(device)
         self._scaled: dict[FeatureScaling, NodeDataset] = {}
         self._sparse: dict[FeatureScaling, SparseRows] = {}
         self._graphs: dict[SelfLoops, Graph] = {}

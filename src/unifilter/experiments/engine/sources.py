@@ -10,9 +10,9 @@ import networkx as nx
 import numpy as np
 import torch
 
-from unifilter.data import Metric, linkx_split, random_split
+from unifilter.data import Metric, NodeDataset, Split, linkx_split, random_split
 from unifilter.data.splits import SEEDS
-from unifilter.datasets import DatasetNotFoundError, NodeDataset, Split, list_datasets, load_dataset
+from unifilter.datasets import DatasetNotFoundError, list_datasets, load_dataset
 from unifilter.datasets.catalogue import CATALOGUE, normalised
 from unifilter.datasets.synthetic import binary_tree, cora_relabelled
 from unifilter.graph import Graph
