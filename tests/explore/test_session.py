@@ -192,7 +192,7 @@ def test_what_has_no_explanation_says_so() -> None:
         opened.explanation(1)
     opened.train(["mlp"], "60", 1)
     finish(opened)
-    with pytest.raises(ValueError, match="the filter of mlp is on no basis that can be explained: choose unifilter"):
+    with pytest.raises(ValueError, match="mlp learns no filter that is a function of the eigenvalues: choose"):
         opened.explanation(1)
 
 

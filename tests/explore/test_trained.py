@@ -37,12 +37,14 @@ def test_a_weight_per_channel_is_explained_too() -> None:
     assert found.explanation.weights.shape == (1, 11, 34)
 
 
-def test_other_filters_are_compared_but_not_explained() -> None:
+def test_other_filters_are_compared_and_explained_by_their_response() -> None:
     found = trained("sgc", hops=2)
-    assert found.explanation is None
     assert found.response is not None
     np.testing.assert_allclose(found.response, (1 - GRID) ** 2, atol=1e-6)
-    assert trained("mlp").response is None
+    assert found.explanation is not None
+    np.testing.assert_array_equal(found.explanation.curves.response, found.response)
+    without = trained("mlp")
+    assert (without.response, without.explanation) == (None, None)
 
 
 def test_the_page_gets_plain_json_even_of_what_is_no_number() -> None:

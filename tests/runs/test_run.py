@@ -171,7 +171,7 @@ def test_a_folder_that_is_there_is_not_touched(undisturbed: Run, dataset: NodeDa
     (tmp_path / "notes" / "a.txt").touch()
     with pytest.raises(ValueError, match=r"notes holds no run \(it has no config.json\): pass another folder"):
         train(tmp_path / "notes", dataset, resume=True)
-    with pytest.raises(ValueError, match=r"a.txt is a file: pass another --out"):
+    with pytest.raises(ValueError, match=r"a.txt is a file: pass another folder"):
         train(tmp_path / "notes" / "a.txt", dataset, resume=True)
     assert [path.name for path in (tmp_path / "notes").iterdir()] == ["a.txt"]
 

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from real_graphs import needs_data
 
+from unifilter._internal.plain import plain
 from unifilter.experiments import EXPERIMENTS, Options, Sources, find_experiments
-from unifilter.experiments.engine.cells import jsonable
 from unifilter.experiments.engine.machine import describe_machine
 from unifilter.experiments.engine.reproduce import Reproduced, reproduce
 from unifilter.experiments.engine.results import write_results_page
@@ -156,10 +156,10 @@ def test_both_formulations_and_the_defaults_stand_beside_the_one_reported_figure
     squirrel = {row["at"]["row"]: row["settings"] for row in rows if row["dataset"] == "squirrel"}
     assert [squirrel[label]["formulation"] for label in squirrel] == ["paper", "paper", "paper", "released"]
     published, tuned, defaults, _ = squirrel.values()
-    assert published == jsonable(UniFilterMethod.preset("squirrel", epochs=2).settings())
+    assert published == plain(UniFilterMethod.preset("squirrel", epochs=2).settings())
     assert tuned == {**published, **UniFilterMethod.tuned["squirrel"]} != published
     assert len(defaults.pop("candidates")) == len(UniFilterMethod().candidates())
-    assert defaults == jsonable(UniFilterMethod(epochs=2).settings())
+    assert defaults == plain(UniFilterMethod(epochs=2).settings())
     text = runs.report("table-formulations")
     assert text.count("<small>67.40 ± 1.25</small>") == 4
     [said] = re.findall(
