@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -37,6 +38,14 @@ def test_only_what_is_there_is_opened(tmp_path: Path, monkeypatch: pytest.Monkey
     with pytest.raises(ValueError, match="the data set 'cora' is not on this machine: fetch it first"):
         opened.open_named("cora")
     assert opened.opened.dataset.name == "karate"
+
+
+def test_a_method_whose_extra_is_missing_is_refused_before_the_training(monkeypatch: pytest.MonkeyPatch) -> None:
+    opened = session()
+    monkeypatch.setitem(sys.modules, "torch_geometric", None)
+    with pytest.raises(ValueError, match=r"the method gcn needs torch_geometric: pip install 'unifilter\[pyg\]'"):
+        opened.train(["mlp", "gcn"], "60", 2)
+    assert opened.training is None
 
 
 def test_another_data_set_takes_the_place(tmp_path: Path) -> None:
