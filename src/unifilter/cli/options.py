@@ -12,16 +12,18 @@ from unifilter.methods import find_method
 
 Preset = Annotated[
     Literal["published", "tuned", "none"],
-    typer.Option(help="Published settings for this data set, those tuned here on top of them, or the defaults."),
+    typer.Option(
+        help="Hyperparameters to start from: published for this data set, tuned by us, or the defaults (none)."
+    ),
 ]
 DataDir = Annotated[
     Path | None,
-    typer.Option(help="Where data sets are kept; by default $UNIFILTER_DATA, else the user's cache folder."),
+    typer.Option(help="Data directory. Default: $UNIFILTER_DATA, or the user's cache folder."),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Settings = Annotated[
     list[str] | None,
-    typer.Option("--set", help="Any other hyper-parameter, as name=value; may be given several times."),
+    typer.Option("--set", help="Set any hyperparameter, as name=value. Repeatable."),
 ]
 
 
