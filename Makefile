@@ -5,18 +5,20 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt
 STAMP  := $(VENV)/.installed
 DOCS_STAMP := $(VENV)/.installed-docs
+OLDEST := .venv-oldest
 
-.PHONY: help demo test bench docs lint page clean
+.PHONY: help demo test test-oldest bench docs lint page clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo   set up, train the four filters on two graphs, draw and explain what they learned"
 	@echo "make test   set up, then lint, types, tests and doctests"
+	@echo "make test-oldest  the tests with the oldest supported versions, in .venv-oldest"
 	@echo "make bench  set up, then measure against the published algorithm and PyG's SIGN"
 	@echo "make docs   set up, then build the documentation in docs/_build/html"
 	@echo "make page   rebuild the scripts and styles of the explanation pages (needs node)"
-	@echo "make lint   ruff and mypy only"
-	@echo "make clean  remove .venv, caches and built files"
+	@echo "make lint   ruff, mypy and import-linter only"
+	@echo "make clean  remove .venv, .venv-oldest, caches and built files"
 	@echo "Another interpreter: make PYTHON=python3.12 demo"
 
 $(STAMP): pyproject.toml constraints.txt
@@ -24,7 +26,7 @@ $(STAMP): pyproject.toml constraints.txt
 	@echo "== installing torch (the largest download; once)"
 	@$(PIP) torch
 	@echo "== installing unifilter and its test tools"
-	@$(PIP) -e '.[test]'
+	@$(PIP) -e '.[test,lint]'
 	@touch $@
 
 $(DOCS_STAMP): $(STAMP)
@@ -42,10 +44,24 @@ lint: $(STAMP)
 	@$(BIN)/ruff format --check .
 	@echo "== mypy"
 	@$(BIN)/python -m mypy
+	@echo "== import-linter"
+	@$(BIN)/lint-imports
 
 test: lint
 	@echo "== tests and doctests"
 	@$(BIN)/python -m pytest -q
+
+# The lower bounds of pyproject.toml, but for torch, which stays at the pinned version: older ones from a package index
+# bring several gigabytes of CUDA libraries. Nothing is compiled. Old versions warn about what newer ones changed, and
+# the pytest plugin of an anyio that fits to them is too old for pytest; neither says anything about this library.
+test-oldest:
+	@test -x $(OLDEST)/bin/python || { echo "== creating $(OLDEST) with $(PYTHON)"; $(PYTHON) -m venv $(OLDEST); }
+	@$(OLDEST)/bin/python .ci/oldest_versions.py > $(OLDEST)/constraints.txt
+	@echo "== installing the oldest supported versions"
+	@$(OLDEST)/bin/python -m pip install -qq --disable-pip-version-check --only-binary=:all: \
+		-c $(OLDEST)/constraints.txt -e '.[test]'
+	@echo "== tests and doctests"
+	@$(OLDEST)/bin/python -m pytest -q -p no:anyio -W ignore::DeprecationWarning
 
 bench: $(STAMP)
 	@echo "== benchmarks (several minutes; an idle machine gives steadier figures)"
@@ -61,6 +77,6 @@ page: $(STAMP)
 	@cd web && npm ci --ignore-scripts && npm run build
 
 clean:
-	@echo "== removing $(VENV), caches and built files"
-	@rm -rf $(VENV) docs/_build build dist demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	@echo "== removing $(VENV), $(OLDEST), caches and built files"
+	@rm -rf $(VENV) $(OLDEST) docs/_build build dist demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	@find src tests benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

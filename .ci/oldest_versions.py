@@ -1,8 +1,8 @@
 """Prints constraints for the oldest versions that pyproject.toml allows: ``python .ci/oldest_versions.py``.
 
-What the library needs, with and without its extras, is set to its lower bound. What only tests need, and torch, keep the
-versions of constraints.txt: the oldest torch from a package index comes with several gigabytes of CUDA libraries.
-Everything else is left to pip, since the pinned versions need not fit to old ones.
+What the library and its extras need is set to its lower bound. What only tests need, and torch, keep the versions of
+constraints.txt: the oldest torch from a package index comes with several gigabytes of CUDA libraries. The rest is
+left to pip, since the pinned versions need not fit the old ones.
 """
 
 from __future__ import annotations

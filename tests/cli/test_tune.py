@@ -317,6 +317,6 @@ def test_interrupted_it_says_how_to_go_on(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(tuning, "fit", interrupt)
     kept = run("tune", "karate", "--study", tmp_path / "s.db", *QUICK)
     assert kept.exit_code == 130
-    assert f"the trials are in {tmp_path / 's.db'}: go on with the same command" in kept.stderr
+    assert f"the trials are in {tmp_path / 's.db'}: run the same command to continue" in kept.stderr
     lost = run("tune", "karate", *QUICK)
-    assert (lost.exit_code, "add --study FILE.db to be able to go on" in lost.stderr) == (130, True)
+    assert (lost.exit_code, "pass --study FILE.db to be able to resume" in lost.stderr) == (130, True)

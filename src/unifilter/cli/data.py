@@ -12,12 +12,12 @@ from unifilter.cli.output import print_json, print_table
 from unifilter.data import DatasetSummary, NodeDataset, Split, describe
 from unifilter.datasets import fetch, list_datasets, load_dataset
 
-app = typer.Typer(no_args_is_help=True, help="Data sets: list, describe, download.")
+app = typer.Typer(no_args_is_help=True, help="List, describe and download data sets.")
 
 
 @app.command("list")
 def list_command(data_dir: DataDir = None, as_json: AsJson = False) -> None:
-    """The named data sets, and which of them are there."""
+    """List the named data sets and whether each is available locally."""
     listings = list_datasets(data_dir)
     if as_json:
         print_json([asdict(listing) for listing in listings])
@@ -28,16 +28,16 @@ def list_command(data_dir: DataDir = None, as_json: AsJson = False) -> None:
 
 @app.command("info")
 def info_command(
-    name_or_path: Annotated[str, typer.Argument(help="A named data set, a file or a folder of tables.")],
+    name_or_path: Annotated[str, typer.Argument(help="Name of a data set, or path of a file or a folder of tables.")],
     split: Annotated[
         str | None,
-        typer.Option(help="A split: 48, 60, stratified, or one that comes with the data (by default the first)."),
+        typer.Option(help="Split: 48, 60, stratified, or one that comes with the data. Default: the first of those."),
     ] = None,
-    index: Annotated[int, typer.Option(help="Which of the splits of that name.")] = 0,
+    index: Annotated[int, typer.Option(help="Index of the split.")] = 0,
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Size, homophily and duplicates of a data set, and how far a split of it leaks."""
+    """Show size, homophily and duplicate nodes of a data set, and how much a split leaks."""
     dataset = load_dataset(name_or_path, data_dir)
     summary = describe(dataset, _choose_split(dataset, split, index))
     if as_json:
@@ -48,9 +48,9 @@ def info_command(
 
 @app.command("fetch")
 def fetch_command(
-    name: Annotated[str, typer.Argument(help="A named data set.")], data_dir: DataDir = None, as_json: AsJson = False
+    name: Annotated[str, typer.Argument(help="Name of a data set.")], data_dir: DataDir = None, as_json: AsJson = False
 ) -> None:
-    """Download a data set, unless it is there, and check its files."""
+    """Download a data set if it is missing, and verify its checksums."""
     files = [str(path) for path in fetch(name, data_dir)]
     if as_json:
         print_json({"name": name, "files": files})

@@ -12,13 +12,16 @@ from unifilter.datasets.catalogue import CATALOGUE, normalised
 
 
 def explore_command(
-    name_or_path: Annotated[str, typer.Argument(help="A named data set, a file or a folder of tables.")],
-    port: Annotated[int, typer.Option(help="Where the page is served; 0 takes a free port.", min=0, max=65535)] = 0,
-    open_page: Annotated[bool, typer.Option("--open/--no-open", help="Whether to open it in a browser.")] = True,
-    max_upload_mb: Annotated[int, typer.Option(help="How large an uploaded file may be.", min=1)] = 200,
+    name_or_path: Annotated[str, typer.Argument(help="Name of a data set, or path of a file or a folder of tables.")],
+    port: Annotated[int, typer.Option(help="Port to serve on; 0 picks a free one.", min=0, max=65535)] = 0,
+    open_page: Annotated[bool, typer.Option("--open/--no-open", help="Open the page in a browser.")] = True,
+    max_upload_mb: Annotated[int, typer.Option(help="Maximum size of an uploaded file, in megabytes.", min=1)] = 200,
     data_dir: DataDir = None,
 ) -> None:
-    """Serve the explanation page on this machine: other data sets, uploads, training to watch, filters to compare."""
+    """Serve an interactive page on this machine: explore data sets, upload files, watch training, compare filters.
+
+    Only this machine can reach the page. Needs the extra named explore.
+    """
     # Only this command needs the extra.
     from unifilter.explore.opened import open_dataset
     from unifilter.explore.server import bind, serve

@@ -8,7 +8,7 @@ from unifilter.methods import METHODS
 
 
 def methods_command(as_json: AsJson = False) -> None:
-    """The methods: their papers, what they cost, and what they need besides this package."""
+    """List the methods with their paper, cost and extra requirements."""
     rows = [
         {"name": method.name, "paper": method.paper, "cost": method.cost, "needs": method.needs}
         for method in METHODS.values()

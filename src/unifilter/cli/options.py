@@ -12,17 +12,19 @@ from unifilter.methods import Preset, find_method
 
 PresetOption = Annotated[
     Preset,
-    typer.Option(help="Settings for this data set: as published, as tuned by us on top of them, or the defaults."),
+    typer.Option(
+        help="Hyperparameters to start from: published for this data set, tuned by us, or the defaults (none)."
+    ),
 ]
 DataDir = Annotated[
     Path | None,
-    typer.Option(help="Where data sets are kept; by default $UNIFILTER_DATA, else the user's cache folder."),
+    typer.Option(help="Data directory. Default: $UNIFILTER_DATA, or the user's cache folder."),
 ]
 Device = Annotated[str, typer.Option(help="Where to compute, such as cpu, cuda or cuda:1.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Settings = Annotated[
     list[str] | None,
-    typer.Option("--set", help="A hyper-parameter of the method, as name=value; can be given several times."),
+    typer.Option("--set", help="Set any hyperparameter, as name=value. Repeatable."),
 ]
 
 

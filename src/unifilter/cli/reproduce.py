@@ -50,9 +50,9 @@ def reproduce_command(
 ) -> None:
     """Run one of the paper's experiments on this machine and report your results beside the paper's.
 
-    Writes rows (results.csv), pictures and report.html. Every result is stored as soon as it is measured: run the
-    same command again to continue after an interruption. To see the results that ship with the package without
-    running anything, use `unifilter results`.
+    Writes results.csv, pictures and report.html. After an interruption, run the same command again to continue.
+
+    To see the results that ship with the package without running anything, use `unifilter results`.
     """
     if trials is not None and name not in ("table-beyond", "all"):
         raise ValueError(f"--trials is for table-beyond; {name} has the published settings: leave it out")

@@ -37,8 +37,9 @@ def results_command(
 ) -> None:
     """Show the results that ship with the package beside the paper's. Nothing is trained.
 
-    Each number is marked as within one reported standard deviation (or the paper's rounding), above or below. To
-    measure on your own machine, use `unifilter reproduce`.
+    Numbers are marked as within one reported standard deviation (or the paper's rounding), above or below it.
+
+    To measure on your own machine, use `unifilter reproduce`.
     """
     places = rows or []
     if docs is not None:

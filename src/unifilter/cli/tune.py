@@ -19,21 +19,27 @@ if TYPE_CHECKING:
 
 
 def tune_command(
-    name_or_path: Annotated[str, typer.Argument(help="A named data set, a file or a folder of tables.")],
-    method: Annotated[str, typer.Option(help="What to tune; `unifilter methods` lists them.")] = "unifilter",
-    trials: Annotated[int, typer.Option(help="Trials in all, those the study holds included.", min=1)] = 50,
+    name_or_path: Annotated[str, typer.Argument(help="Name of a data set, or path of a file or a folder of tables.")],
+    method: Annotated[str, typer.Option(help="Method to tune; see `unifilter methods`.")] = "unifilter",
+    trials: Annotated[int, typer.Option(help="Total number of trials, including those in the study.", min=1)] = 50,
     split: Annotated[
-        str, typer.Option(help="60, 48, stratified, random-48-32-20 and the like, or a split that comes with the data.")
+        str,
+        typer.Option(help="Split: 60, 48, stratified, random-48-32-20 (any shares), or one that comes with the data."),
     ] = "60",
-    splits: Annotated[int, typer.Option(help="How many splits a trial is the mean of.", min=1)] = 1,
-    epochs: Annotated[int | None, typer.Option(help="At most so many in a trial.")] = None,
+    splits: Annotated[int, typer.Option(help="Number of splits each trial is averaged over.", min=1)] = 1,
+    epochs: Annotated[int | None, typer.Option(help="Maximum number of epochs per trial.")] = None,
     settings: Settings = None,
-    study: Annotated[Path | None, typer.Option(help="A file (.db) that keeps the trials, to go on from.")] = None,
-    seed: Annotated[int, typer.Option(help="Of the search.", min=0)] = 0,
+    study: Annotated[
+        Path | None, typer.Option(help="SQLite file (.db) that stores the trials, so the search can be resumed.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Random seed of the search.", min=0)] = 0,
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Search the published values of a method's hyper-parameters, and print the command that trains the best."""
+    """Tune a method's hyperparameters on the validation nodes and print the command that trains the best ones.
+
+    Candidate values are those of the published search spaces. Test nodes are never used.
+    """
     from unifilter.runs.tuning import tune  # needs optuna, which the other commands can do without
 
     check_methods(method)
@@ -42,7 +48,7 @@ def tune_command(
     fixed: dict[str, Any] = {"metric": dataset.metric, **parse_settings(settings)}
     if epochs is not None:
         fixed["epochs"] = epochs
-    family.with_settings(fixed)  # a mistake in them is told before the first trial
+    family.with_settings(fixed)  # report a mistake in them before the first trial
 
     def show(number: int, trial: Trial) -> None:
         if not as_json:
@@ -61,8 +67,8 @@ def tune_command(
             on_trial=show,
         )
     except KeyboardInterrupt:
-        kept = f"the trials are in {study}: go on with the same command"
-        lost = "add --study FILE.db to be able to go on"
+        kept = f"the trials are in {study}: run the same command to continue"
+        lost = "pass --study FILE.db to be able to resume"
         typer.echo(f"unifilter: interrupted; {kept if study else lost}", err=True)
         raise typer.Exit(130) from None
     where = [] if data_dir is None else ["--data-dir", str(data_dir)]

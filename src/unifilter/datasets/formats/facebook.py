@@ -38,7 +38,8 @@ def read(path: Path, split_file: Path | None = None) -> NodeDataset:
         )
     info = info.astype(np.int64)
     others = np.delete(info, _GENDER, axis=1)
-    edges = np.stack(sp.coo_array(adjacency).coords)
+    entries = sp.coo_array(adjacency)
+    edges = np.stack([entries.row, entries.col])
     return NodeDataset(
         name=path.stem,
         graph=Graph.from_edges(edges, num_nodes=len(info)),
