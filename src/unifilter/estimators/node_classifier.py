@@ -269,7 +269,8 @@ class NodeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict(self, nodes: Any = None, *, graph: Any = None, x: Any = None) -> np.ndarray:
         """The most probable class of each node; see :meth:`predict_proba`."""
-        predicted: np.ndarray = self.classes_[self._logits(nodes, graph, x).argmax(dim=1).numpy()]
+        indices = self._logits(nodes, graph, x).argmax(dim=1).numpy()
+        predicted: np.ndarray = self.classes_[indices]
         return predicted
 
     def score(self, y: Any, nodes: Any = None, *, graph: Any = None, x: Any = None) -> float:
