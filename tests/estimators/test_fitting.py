@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +10,8 @@ from planted import held_out, planted_problem
 from real_graphs import needs_data
 
 from unifilter.datasets import load_dataset
-from unifilter.estimators import Fitted, fit
-from unifilter.methods import METHODS, Problem, Workspace, find_method
+from unifilter.estimators import Fitted, fit, fitting
+from unifilter.methods import METHODS, Learner, Problem, Workspace, find_method
 from unifilter.methods.uni_filter import UniFilterMethod
 from unifilter.training import History, TrainingInterrupted, all_scores
 
@@ -31,7 +30,7 @@ def small(**settings: Any) -> UniFilterMethod:
 
 
 def logits(fitted: Fitted) -> torch.Tensor:
-    return fitted.logits(torch.arange(48))
+    return fitted.logits
 
 
 def test_it_learns_what_was_planted() -> None:
@@ -40,7 +39,7 @@ def test_it_learns_what_was_planted() -> None:
     scores = fitted.scores(held_out(given), given.workspace.labels)
     # Three equal classes: a guess is right once in three.
     assert scores["accuracy"] >= 0.8
-    assert scores == all_scores(fitted.logits(held_out(given)), given.workspace.labels[held_out(given)])
+    assert scores == all_scores(fitted.logits[held_out(given)], given.workspace.labels[held_out(given)])
     assert fitted.history.best_score == fitted.scores(torch.from_numpy(given.val), given.workspace.labels)["accuracy"]
 
 
@@ -61,20 +60,25 @@ def test_the_same_seed_gives_the_same_model_whatever_was_drawn_before(batch_size
 
 
 def test_logits_of_many_nodes_come_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    fitted = fit(small(epochs=2), planted_problem())
-    whole = logits(fitted)
+    whole = logits(fit(small(epochs=2), planted_problem()))
     asked: list[int] = []
-    forward = fitted.learner.forward
+    build = UniFilterMethod.build
 
-    def recorded(nodes: torch.Tensor) -> torch.Tensor:
-        asked.append(len(nodes))
-        return forward(nodes)
+    def recorded(self: UniFilterMethod, problem: Problem) -> Learner:
+        learner = build(self, problem)
+        forward = learner.forward
 
-    fitted.learner.forward = recorded
-    # The package has a function of the same name, which a dotted path would find.
-    monkeypatch.setattr(import_module("unifilter.estimators.fitting"), "_ROWS_AT_ONCE", 20)
-    fitted.learner.model.train()
-    parts = logits(fitted)
+        def counted(nodes: torch.Tensor) -> torch.Tensor:
+            asked.append(len(nodes))
+            return forward(nodes)
+
+        learner.forward = counted
+        learner.finish = lambda: (asked.clear(), learner.model.train())
+        return learner
+
+    monkeypatch.setattr(UniFilterMethod, "build", recorded)
+    monkeypatch.setattr(fitting, "_ROWS_AT_ONCE", 20)
+    parts = logits(fit(small(epochs=2), planted_problem()))
     assert asked == [20, 20, 8]
     assert not parts.requires_grad
     torch.testing.assert_close(parts, whole)
@@ -125,4 +129,4 @@ def test_a_few_epochs_on_cora() -> None:
     )
     # The paper reports 89 %, and 30 % of the nodes are of the largest class.
     assert fitted.scores(torch.from_numpy(split.test), workspace.labels)["accuracy"] > 0.8
-    assert fitted.learner.facts["homophily"] == pytest.approx(0.81, abs=0.03)
+    assert fitted.model.shape.facts["homophily"] == pytest.approx(0.81, abs=0.03)

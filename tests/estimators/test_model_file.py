@@ -3,7 +3,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ import safetensors.torch
 import torch
 from small_estimator import SMALL, grown, refit
 
-from unifilter import UniFilterClassifier
+from unifilter import NodeClassifier, UniFilterClassifier
 from unifilter.bases import Jacobi
 from unifilter.data import NodeDataset
 from unifilter.estimators import TrainedModel, model_file
@@ -49,7 +48,8 @@ def test_what_a_loaded_model_knows(data: NodeDataset, tmp_path: Path) -> None:
     clf = refit(data, basis=basis, hops=np.int64(3), dropout=np.float32(0.25))
     clf.save(tmp_path / "m")
     loaded = UniFilterClassifier.load(tmp_path / "m")
-    assert loaded.get_params() == clf.get_params() | {"basis": repr(basis)}
+    assert repr(loaded.get_params()["basis"]) == repr(basis)
+    assert loaded.get_params() == clf.get_params() | {"basis": loaded.basis}
     np.testing.assert_array_equal(loaded.weights_, clf.weights_)
     np.testing.assert_array_equal(loaded.classes_, clf.classes_)
     assert (loaded.tau_, loaded.homophily_, loaded.n_features_in_) == (None, None, 6)
@@ -57,10 +57,12 @@ def test_what_a_loaded_model_knows(data: NodeDataset, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"a loaded model has no graph of its own: pass one, predict\(graph=graph"):
         loaded.predict()
     with pytest.raises(ValueError, match="a loaded model has no training data to sweep on: call fit first"):
-        loaded.sweep()
+        loaded.sweep(tau=[0.5])
     # What was loaded can be saved, and fitted, again.
     loaded.save(tmp_path / "again")
     assert (tmp_path / "again").read_bytes() == (tmp_path / "m").read_bytes()
+    loaded.fit(data.graph, data.features, data.labels)
+    np.testing.assert_array_equal(loaded.predict_proba(), clf.predict_proba())
     loaded.set_params(basis="uni").fit(data.graph, data.features, data.labels).predict()
 
 
@@ -120,19 +122,23 @@ def test_files_of_another_kind(tmp_path: Path) -> None:
             UniFilterClassifier.load(absent)
 
 
-def test_a_newer_format(fitted: UniFilterClassifier, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("written", "remedy"), [(3, "update unifilter"), (1, "train and save the model again")])
+def test_a_newer_format_and_an_older_one(
+    fitted: UniFilterClassifier, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, written: int, remedy: str
+) -> None:
     with monkeypatch.context() as patched:
-        patched.setattr(model_file, "_FORMAT", 2)
-        fitted.save(tmp_path / "new")
-    with pytest.raises(ValueError, match="has format 2, and this version reads up to 1: update unifilter"):
-        UniFilterClassifier.load(tmp_path / "new")
+        patched.setattr(model_file, "_FORMAT", written)
+        fitted.save(tmp_path / "other")
+    with pytest.raises(ValueError, match=f"has format {written}, and this version reads 2: {remedy}"):
+        UniFilterClassifier.load(tmp_path / "other")
 
 
 def test_a_file_holds_numbers_and_settings_alone(saved: Path, fitted: UniFilterClassifier) -> None:
     content = saved.read_bytes()
     header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
     stored = json.loads(header["__metadata__"]["unifilter"])
-    assert stored["parameters"] == fitted.get_params()
+    assert stored["requested"] == fitted.build_method().settings()
+    assert stored["settings"] == fitted.model_.method.settings()
     # Nothing is as long as the training graph has nodes.
     assert all(60 not in entry["shape"] for name, entry in header.items() if name != "__metadata__")
 
@@ -155,12 +161,11 @@ def test_saving_where_there_is_no_folder_or_over_an_old_model(
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_only_unifilter_can_be_stored(data: NodeDataset) -> None:
-    from unifilter.estimators import fit
-    from unifilter.methods import Problem, Workspace, find_method
-
-    workspace = Workspace(data)
-    other: Callable[..., Any] = find_method("sgc")
-    trained = fit(other(epochs=1, features="raw"), Problem(workspace, np.arange(30), np.arange(30, 60)))
-    with pytest.raises(ValueError, match="only UniFilter and its variants can be stored for prediction, not sgc"):
-        TrainedModel.from_fitted(trained, workspace.factorization("raw", 3).tridiagonal, np.arange(3), {})
+def test_only_unifilter_and_its_variants_are_loaded_as_unifilter(data: NodeDataset, tmp_path: Path) -> None:
+    for method in ("sgc", "ortfilter"):
+        clf = NodeClassifier(method, epochs=1, features="raw", hops=2).fit(data.graph, data.features, data.labels)
+        clf.save(tmp_path / method)
+    with pytest.raises(ValueError, match=r"sgc holds a model of the method 'sgc': load it with NodeClassifier\.load"):
+        UniFilterClassifier.load(tmp_path / "sgc")
+    loaded = UniFilterClassifier.load(tmp_path / "ortfilter")
+    assert (loaded.basis, loaded.model_.method.name) == ("orthonormal", "ortfilter")

@@ -38,10 +38,10 @@ def test_on_a_grown_graph_the_polynomial_is_the_same(data: NodeDataset) -> None:
     clf = refit(data, tau=0.3, features="raw")
     graph, x = grown(data)
     mu, vectors = np.linalg.eigh(propagation_matrix(graph))
-    response = clf._fitted.learner.response(torch.from_numpy(1 - mu).float()).double().numpy()
+    response = clf.filter_response(1 - mu).astype(np.float64)
     filtered = vectors @ (response * (vectors.T @ x.double().numpy()))
     with torch.no_grad():
-        logits = clf._fitted.learner.model.mlp(torch.from_numpy(filtered).float())
+        logits = clf.model_.network.mlp(torch.from_numpy(filtered).float())
     expected = torch.softmax(logits, dim=1).numpy()
     found = clf.predict_proba(graph=graph, x=x)
     assert found.shape == (70, 3)

@@ -19,27 +19,30 @@ def test_a_refit_touches_the_graph_once(data: NodeDataset, factorisations: list[
     clf.fit(data.graph, data.features.numpy(), relabelled, train=range(30))
     assert factorisations == [3]
     # The labels are those of the last fit all the same.
-    assert torch.equal(clf._problem.dataset.labels, relabelled)
+    assert torch.equal(clf.data_.labels, relabelled)
+    # Fewer hops are a part of what is there; more are not, nor are other features.
     clf.set_params(hops=2).fit(data.graph, data.features, data.labels)
+    assert factorisations == [3]
+    clf.set_params(hops=4).fit(data.graph, data.features, data.labels)
     clf.fit(data.graph, data.features + 1, data.labels)
-    assert factorisations == [3, 2, 2]
+    assert factorisations == [3, 4, 4]
 
 
 def test_a_sweep_touches_no_graph_and_keeps_the_best(data: NodeDataset, factorisations: list[int]) -> None:
     clf = refit(data)
     rows = clf.sweep(tau=[0.0, 0.5, "learn"], homophily=[None, 0.3])
     assert factorisations == [3]
-    assert [(row.tau, row.homophily) for row in rows] == [
-        (tau, homophily) for tau in (0.0, 0.5, "learn") for homophily in (None, 0.3)
+    assert [row.settings for row in rows] == [
+        {"tau": tau, "homophily": homophily} for tau in (0.0, 0.5, "learn") for homophily in (None, 0.3)
     ]
     best = max(rows, key=lambda row: row.val_score)
-    assert (clf.tau, clf.homophily) == (best.tau, best.homophily)
+    assert {"tau": clf.tau, "homophily": clf.homophily} == best.settings
     assert clf.history_.best_score == best.val_score
     # It is the model that a fit with these settings gives.
-    again = refit(data, tau=best.tau, homophily=best.homophily)
+    again = refit(data, **best.settings)
     np.testing.assert_array_equal(clf.predict_proba(), again.predict_proba())
-    assert clf._stored.parameters["tau"] == best.tau
-    with pytest.raises(ValueError, match="there is nothing to try: pass at least one tau and one homophily"):
+    assert clf.model_.requested.tau == best.settings["tau"]
+    with pytest.raises(ValueError, match="there is nothing to try: pass at least one value of some setting"):
         clf.sweep(tau=[])
 
 
@@ -84,8 +87,10 @@ def test_batch_norm_that_is_given_leaves_fewer_kinds(given: bool | None, kinds: 
 
 
 def test_batch_norm_that_means_nothing_is_refused(data: NodeDataset) -> None:
-    with pytest.raises(ValueError, match="batch_norm must be True, False or None, which tries both, not 'yes'"):
+    with pytest.raises(ValueError, match="the setting batch_norm of unifilter must be true or false, not 'yes'"):
         refit(data, batch_norm="yes")
+    with pytest.raises(ValueError, match="batch_norm must be True, False or None, which tries both, not 'yes'"):
+        UniFilterMethod(batch_norm="yes").candidates()
 
 
 @pytest.mark.parametrize("dataset", UniFilterMethod.presets)

@@ -13,6 +13,7 @@ from unifilter import Graph, factorize
 from unifilter.estimators import fit
 from unifilter.methods import Problem
 from unifilter.methods.asgc import ASGCMethod, least_squares_filter
+from unifilter.nn import ASGC
 from unifilter.training import History
 
 
@@ -51,8 +52,8 @@ def test_features_are_replaced_by_their_filtered_selves() -> None:
     learner = ASGCMethod(hops=4, ridge=0.05).build(problem)
     # Weights that read the features out one by one.
     state = learner.model.state_dict()
-    state["weight"].copy_(torch.eye(9)[:3])
-    state["bias"].zero_()
+    state["linear.weight"].copy_(torch.eye(9)[:3])
+    state["linear.bias"].zero_()
     logits = learner.forward(torch.arange(40)).detach().numpy()
     x = problem.workspace.features("raw").double().numpy()
     for channel in range(3):
@@ -65,13 +66,14 @@ def test_the_response_is_the_filter_of_each_feature() -> None:
     problem = planted_problem()
     assert not problem.dataset.graph.isolated.any()
     learner = ASGCMethod(hops=2, ridge=0.1).build(problem)
-    assert learner.response is not None
     lam = torch.linspace(0, 2, 5)
+    response = learner.model.response(lam)
+    assert response is not None
     x = problem.workspace.features("raw").double().numpy()
     for channel in range(12):
         beta = ridge_on_the_first(powers_of(problem.dataset.graph, x[:, channel], 2), 0.1)
         expected = sum(beta[k] * (1 - lam.numpy()) ** k for k in range(3))
-        assert np.allclose(learner.response(lam)[:, channel].numpy(), expected, atol=1e-3)
+        assert np.allclose(response[:, channel].numpy(), expected, atol=1e-3)
 
 
 @pytest.mark.parametrize("classes", [2, 3])
@@ -80,10 +82,12 @@ def test_the_layer_says_what_the_logistic_regression_says(classes: int) -> None:
     labels = problem.dataset.labels.numpy()
     train = problem.train[labels[problem.train] < classes]
     fitted = fit(ASGCMethod(), dataclasses.replace(problem, train=train))
-    layer = fitted.learner.model
+    model = fitted.model.network
+    assert isinstance(model, ASGC)
     inputs: list[torch.Tensor] = []
-    layer.register_forward_pre_hook(lambda _, received: inputs.append(received[0]))
-    probabilities = fitted.logits(torch.arange(48)).softmax(dim=1).numpy()
+    model.linear.register_forward_pre_hook(lambda _, received: inputs.append(received[0]))
+    fitted.model.logits(problem.dataset.graph, problem.dataset.features)
+    probabilities = fitted.logits.softmax(dim=1).numpy()
     regression = LogisticRegression(max_iter=1000).fit(inputs[0][train].double(), labels[train])
     assert np.allclose(probabilities[:, :classes], regression.predict_proba(inputs[0].double()), atol=1e-5)
     # A class that no training node has is never predicted, and its probability is a number all the same.
@@ -97,9 +101,8 @@ def test_a_refit_learns_from_validation_nodes_after_they_were_scored() -> None:
     assert again.history.val_score == plain.history.val_score
     assert again.history.val_loss == plain.history.val_loss
     both = Problem(problem.workspace, np.concatenate([problem.train, problem.val]), problem.val)
-    nodes = torch.arange(48)
-    assert not torch.allclose(again.logits(nodes), plain.logits(nodes), atol=1e-3)
-    assert torch.allclose(again.logits(nodes), fit(once, both).logits(nodes), atol=1e-3)
+    assert not torch.allclose(again.logits, plain.logits, atol=1e-3)
+    assert torch.allclose(again.logits, fit(once, both).logits, atol=1e-3)
 
 
 def test_the_history_has_one_epoch_and_the_caller_hears_of_it() -> None:

@@ -8,7 +8,14 @@ from planted import awkward_problem, planted_problem
 from torch_geometric.nn import SGConv
 
 from unifilter.estimators import fit
+from unifilter.methods import Learner
 from unifilter.methods.sgc import SGCMethod
+from unifilter.nn import SGC
+
+
+def model_of(learner: Learner) -> SGC:
+    assert isinstance(learner.model, SGC)
+    return learner.model
 
 
 @pytest.mark.parametrize("hops", [1, 2, 5])
@@ -17,7 +24,7 @@ def test_it_computes_what_pyg_computes(hops: int) -> None:
     learner = SGCMethod(hops=hops).build(problem)
     data = problem.workspace.scaled("row").to_data()
     reference = SGConv(data.x.shape[1], 3, K=hops)
-    reference.lin.load_state_dict(learner.model.state_dict())
+    reference.lin.load_state_dict(model_of(learner).linear.state_dict())
     expected = reference(data.x, data.edge_index)
     assert torch.allclose(learner.forward(torch.arange(40)), expected, atol=1e-6)
 
@@ -26,12 +33,11 @@ def test_the_response_belongs_to_the_graph_with_loops() -> None:
     problem = planted_problem()
     learner = SGCMethod(hops=3, features="raw").build(problem)
     values, vectors = np.linalg.eigh(np.eye(48) - propagation_matrix(problem.workspace.graph("add")))
-    assert learner.response is not None
-    response = learner.response(torch.from_numpy(values))
+    response = model_of(learner).response(torch.from_numpy(values))
     x = problem.workspace.features("raw").double().numpy()
     filtered = vectors @ (response.numpy() * (vectors.T @ x))
     with torch.no_grad():
-        expected = learner.model(torch.from_numpy(filtered).float())
+        expected = model_of(learner).linear(torch.from_numpy(filtered).float())
     assert torch.allclose(learner.forward(torch.arange(48)), expected, atol=1e-5)
 
 

@@ -18,29 +18,33 @@ def fitted_on(problem: Problem, **settings: object) -> Fitted:
     return fit(SpecformerMethod.with_settings({"epochs": 30, "lr": 0.02, "hidden_channels": 8, **settings}), problem)
 
 
+def response_at(fitted: Fitted, lam: torch.Tensor) -> torch.Tensor:
+    response = fitted.model.response(lam)
+    assert response is not None
+    return response
+
+
 def test_the_response_filters_one_channel_per_class() -> None:
     problem = planted_problem()
     fitted = fitted_on(problem, heads=2)
     values, vectors = np.linalg.eigh(np.eye(48) - propagation_matrix(problem.dataset.graph))
-    model = fitted.learner.model
+    model = fitted.model.network
     assert isinstance(model, Specformer)
-    assert fitted.learner.response is not None
-    response = fitted.learner.response(torch.from_numpy(values)).numpy()
+    response = response_at(fitted, torch.from_numpy(values)).numpy()
     assert np.ptp(response, axis=0).min() > 0.1
     with torch.no_grad():
         unfiltered = model.output(torch.relu(model.input(problem.workspace.features("row")))).double().numpy()
     expected = vectors @ (response * (vectors.T @ unfiltered))
-    assert np.allclose(fitted.logits(torch.arange(48)).numpy(), expected, atol=1e-3)
+    assert np.allclose(fitted.logits.numpy(), expected, atol=1e-3)
 
 
 def test_between_eigenvalues_the_response_is_a_line_and_beyond_them_constant() -> None:
-    learner = fitted_on(planted_problem()).learner
-    assert learner.response is not None
+    fitted = fitted_on(planted_problem())
     values = torch.from_numpy(np.linalg.eigvalsh(np.eye(48) - propagation_matrix(planted_problem().dataset.graph)))
     low, high = values[10], values[11]
-    at = learner.response(torch.stack([low, 0.75 * low + 0.25 * high, high]))
+    at = response_at(fitted, torch.stack([low, 0.75 * low + 0.25 * high, high]))
     assert torch.allclose(at[1], 0.75 * at[0] + 0.25 * at[2], atol=1e-4)
-    beyond = learner.response(torch.tensor([values[-1], 2.0, 7.0]))
+    beyond = response_at(fitted, torch.tensor([values[-1], 2.0, 7.0]))
     assert torch.allclose(beyond[0], beyond[2], atol=1e-4)
 
 
@@ -69,17 +73,15 @@ def test_linear_layers_start_small_and_filters_add_everything_up() -> None:
 @pytest.mark.parametrize("norm", ["batch", "layer"])
 def test_with_a_norm_one_filter_has_a_response_and_two_have_none(norm: str) -> None:
     problem = planted_problem()
-    one = fitted_on(problem, norm=norm, num_layers=1, epochs=2).learner
-    assert one.response is not None
-    assert one.response(torch.linspace(0, 2, 4)).shape == (4, 8)
+    one = fitted_on(problem, norm=norm, num_layers=1, epochs=2)
+    assert response_at(one, torch.linspace(0, 2, 4)).shape == (4, 8)
     two = SpecformerMethod.with_settings({"norm": norm, "num_layers": 2}).build(problem)
-    assert two.response is None
-    assert two.model.response(torch.linspace(0, 2, 4)) is None  # type: ignore[operator]
+    assert two.model.response(torch.linspace(0, 2, 4)) is None
 
 
 def test_ends_of_the_spectrum_are_enough_to_build_on(tmp_path: Path) -> None:
     learner = SpecformerMethod(ends=(5, 3)).build(planted_problem())
-    assert learner.facts == {"eigenvalues": 8}
+    assert learner.shape.facts == {"eigenvalues": 8}
     assert learner.forward(torch.arange(48)).shape == (48, 3)
     # The decomposition is kept, and read the next time.
     assert len(list((tmp_path / "cache" / "eigen").glob("*-5-3.npz"))) == 1

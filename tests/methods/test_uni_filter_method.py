@@ -95,13 +95,13 @@ def test_each_variant_reads_its_basis(method: type[UniFilterMethod], basis: str)
 def test_tau_is_the_homophily_unless_it_is_given(homophily: float | None) -> None:
     given = planted_problem()
     learner = UniFilterMethod(hops=4, homophily=homophily).build(given)
-    used = learner.facts["homophily"]
-    assert learner.facts["tau"] == used == (used if homophily is None else homophily)
+    used = learner.shape.facts["homophily"]
+    assert learner.shape.facts["tau"] == used == (used if homophily is None else homophily)
     learner.model.eval()
     rows = BasisRows.from_factorization(given.workspace.factorization("row", 4), "uni", tau=used, homophily=used)
     nodes = torch.tensor([3, 40, 11])
     torch.testing.assert_close(learner.forward(nodes), learner.model(rows[nodes]))
-    assert UniFilterMethod(hops=4, tau=0.2).build(given).facts["tau"] == 0.2
+    assert UniFilterMethod(hops=4, tau=0.2).build(given).shape.facts["tau"] == 0.2
 
 
 def test_a_tau_that_is_learned_starts_at_the_homophily() -> None:
@@ -149,8 +149,9 @@ def test_the_response_is_what_the_filter_does_to_the_graph(setting: dict[str, An
     torch.nn.init.normal_(model.filter_weights)
 
     eigenvalues, vectors = np.linalg.eigh(np.eye(30) - propagation_matrix(graph))
-    assert learner.response is not None
-    gain = learner.response(torch.from_numpy(eigenvalues)).double().numpy()
+    response = model.response(torch.from_numpy(eigenvalues))
+    assert response is not None
+    gain = response.double().numpy()
     assert gain.shape == (30, 4)
     x = given.dataset.features.to_dense().double().numpy()
     expected = vectors @ (gain * (vectors.T @ x))
@@ -167,8 +168,8 @@ def test_the_response_is_what_the_filter_does_to_the_graph(setting: dict[str, An
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_the_response_takes_eigenvalues_of_any_shape(shape: tuple[int, ...], dtype: torch.dtype) -> None:
     learner = UniFilterMethod(hops=3).build(planted_problem())
-    assert learner.response is not None
-    response = learner.response(torch.full(shape, 0.5, dtype=dtype))
+    response = learner.model.response(torch.full(shape, 0.5, dtype=dtype))
+    assert response is not None
     assert response.shape == (*shape, 12)
     assert not response.requires_grad
 
@@ -177,7 +178,9 @@ def test_the_response_takes_eigenvalues_of_any_shape(shape: tuple[int, ...], dty
 def test_what_is_to_be_learned_is_learned_and_the_rest_stays(setting: dict[str, Any]) -> None:
     given = planted_problem()
     method = UniFilterMethod(**{"hops": 3, "tau": 0.4, "homophily": 0.6, "epochs": 5, "filter_lr": 0.1} | setting)
-    learned = model_of(fit(method, given).learner).learned_basis
+    network = fit(method, given).model.network
+    assert isinstance(network, UniFilter)
+    learned = network.learned_basis
     assert learned is not None
     tau = 0.5 if "tau" in setting else 0.4
     assert (float(learned.tau.detach()) == pytest.approx(tau)) == ("tau" not in setting)
@@ -187,23 +190,23 @@ def test_what_is_to_be_learned_is_learned_and_the_rest_stays(setting: dict[str, 
 def test_homophily_is_estimated_from_the_training_labels_alone() -> None:
     given = planted_problem()
     labels = given.dataset.labels
-    estimate = UniFilterMethod(hops=2).build(given).facts["homophily"]
+    estimate = UniFilterMethod(hops=2).build(given).shape.facts["homophily"]
     assert estimate == float(estimate_homophily(given.dataset.graph, labels, given.train))
 
     others = np.setdiff1d(np.arange(len(labels)), given.train)
     changed = labels.clone()
     changed[others] = (changed[others] + 1) % 3
-    assert UniFilterMethod(hops=2).build(with_labels(given, changed)).facts["homophily"] == estimate
+    assert UniFilterMethod(hops=2).build(with_labels(given, changed)).shape.facts["homophily"] == estimate
 
     changed = labels.clone()
     changed[given.train[:12]] = (changed[given.train[:12]] + 1) % 3
-    assert UniFilterMethod(hops=2).build(with_labels(given, changed)).facts["homophily"] != estimate
+    assert UniFilterMethod(hops=2).build(with_labels(given, changed)).shape.facts["homophily"] != estimate
 
 
 def test_a_given_homophily_is_taken_and_a_basis_without_angle_asks_for_none() -> None:
     given = planted_problem()
-    assert UniFilterMethod(hops=2, homophily=0.123).build(given).facts["homophily"] == 0.123
-    assert HomFilterMethod(hops=2).build(given).facts["homophily"] is None
+    assert UniFilterMethod(hops=2, homophily=0.123).build(given).shape.facts["homophily"] == 0.123
+    assert HomFilterMethod(hops=2).build(given).shape.facts["homophily"] is None
     # No edge joins two training nodes: only the bases with an angle cannot do without.
     labels, edges = given.dataset.labels.numpy(), given.dataset.graph.edges()[0].T.tolist()
     apart = next(

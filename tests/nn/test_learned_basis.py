@@ -19,29 +19,28 @@ def factorization(dtype: torch.dtype = torch.float64) -> Factorization:
 @pytest.mark.parametrize(("tau", "homophily"), [(0.5, 0.5), (0.1, 0.9), (0.9, 0.03)])
 def test_it_is_the_fixed_basis_at_the_same_place(learned: tuple[bool, bool], tau: float, homophily: float) -> None:
     fact = factorization()
-    basis = LearnedUniBasis(fact.tridiagonal, tau, homophily, *learned)
+    basis = LearnedUniBasis(tau, homophily, *learned).double()
     assert float(basis.tau.detach()) == pytest.approx(tau)
     assert float(basis.homophily.detach()) == pytest.approx(homophily)
-    torch.testing.assert_close(basis().detach(), fact.coefficients("uni", tau=tau, homophily=homophily))
+    torch.testing.assert_close(basis(fact.tridiagonal).detach(), fact.coefficients("uni", tau=tau, homophily=homophily))
 
 
 def test_what_is_not_learned_may_be_at_the_end_of_its_range() -> None:
     fact = factorization()
-    basis = LearnedUniBasis(fact.tridiagonal, 1.0, 0.0, learn_tau=False, learn_theta=False)
-    torch.testing.assert_close(basis(), fact.coefficients("homophily"))
+    basis = LearnedUniBasis(1.0, 0.0, learn_tau=False, learn_theta=False)
+    torch.testing.assert_close(basis(fact.tridiagonal), fact.coefficients("homophily"))
     assert not list(basis.parameters())
 
 
 def test_what_is_learned_starts_where_it_can_move() -> None:
-    basis = LearnedUniBasis(factorization().tridiagonal, 1.0, 0.0)
+    basis = LearnedUniBasis(1.0, 0.0)
     assert float(basis.tau.detach()) == pytest.approx(0.98)
     assert float(basis.homophily.detach()) == pytest.approx(0.02)
 
 
 def test_only_what_is_learned_is_a_parameter() -> None:
-    tridiagonal = factorization().tridiagonal
     names = {
-        (tau, theta): [name for name, _ in LearnedUniBasis(tridiagonal, 0.3, 0.4, tau, theta).named_parameters()]
+        (tau, theta): [name for name, _ in LearnedUniBasis(0.3, 0.4, tau, theta).named_parameters()]
         for tau in (False, True)
         for theta in (False, True)
     }
@@ -55,11 +54,11 @@ def test_only_what_is_learned_is_a_parameter() -> None:
 
 @pytest.mark.parametrize(("tau", "homophily"), [(0.5, 0.5), (0.2, 0.95), (0.97, 0.04)])
 def test_slopes_against_finite_differences(tau: float, homophily: float) -> None:
-    basis = LearnedUniBasis(factorization().tridiagonal, tau, homophily)
+    tridiagonal, basis = factorization().tridiagonal, LearnedUniBasis(tau, homophily).double()
     parameters = dict(basis.named_parameters())
 
     def coefficients(*values: torch.Tensor) -> torch.Tensor:
-        return torch.func.functional_call(basis, dict(zip(parameters, values, strict=True)), ())
+        return torch.func.functional_call(basis, dict(zip(parameters, values, strict=True)), (tridiagonal,))
 
     assert torch.autograd.gradcheck(coefficients, tuple(parameters.values()))
 
@@ -67,10 +66,10 @@ def test_slopes_against_finite_differences(tau: float, homophily: float) -> None
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize("far", [-100.0, -12.0, 9.0, 18.0, 100.0])
 def test_slopes_stay_numbers_however_far_the_parameters_go(dtype: torch.dtype, far: float) -> None:
-    basis = LearnedUniBasis(factorization(dtype).tridiagonal)
+    basis = LearnedUniBasis().to(dtype)
     for parameter in basis.parameters():
         torch.nn.init.constant_(parameter, far)
-    basis().square().sum().backward()
+    basis(factorization(dtype).tridiagonal).square().sum().backward()
     for parameter in basis.parameters():
         assert parameter.grad is not None
         assert torch.isfinite(parameter.grad)
@@ -79,20 +78,20 @@ def test_slopes_stay_numbers_however_far_the_parameters_go(dtype: torch.dtype, f
 
 
 def test_a_zero_channel_stays_zero() -> None:
-    assert not LearnedUniBasis(factorization().tridiagonal)()[:, :, 2].any()
+    assert not LearnedUniBasis()(factorization().tridiagonal)[:, :, 2].any()
 
 
 def test_the_state_is_what_is_learned_and_where_the_rest_stays() -> None:
     tridiagonal = factorization().tridiagonal
-    basis = LearnedUniBasis(tridiagonal, 0.3, 0.4, learn_theta=False)
+    basis = LearnedUniBasis(0.3, 0.4, learn_theta=False)
     assert set(basis.state_dict()) == {"raw.tau", "fixed_homophily"}
-    other = LearnedUniBasis(tridiagonal, 0.8, 0.9, learn_theta=False)
+    other = LearnedUniBasis(0.8, 0.9, learn_theta=False)
     other.load_state_dict(basis.state_dict())
-    assert torch.equal(other(), basis())
+    assert torch.equal(other(tridiagonal), basis(tridiagonal))
 
 
 @pytest.mark.parametrize("setting", [{"tau": 1.5}, {"homophily": -0.5}])
 def test_values_out_of_range_are_refused(setting: dict[str, float]) -> None:
     name, value = next(iter(setting.items()))
     with pytest.raises(ValueError, match=rf"{name} must lie in \[0, 1\], not {value}"):
-        LearnedUniBasis(factorization().tridiagonal, **setting)
+        LearnedUniBasis(**setting)

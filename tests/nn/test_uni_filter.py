@@ -16,9 +16,12 @@ def factorization(channels: int = 40, dtype: torch.dtype = torch.float32) -> Fac
     return factorize(graph, signals(graph, channels, 0, dtype), hops=5)
 
 
-@pytest.mark.parametrize("model_class", [UniFilter, HomFilter, HetFilter, OrtFilter])
-def test_logits_and_initial_weights(model_class: type[UniFilter]) -> None:
-    model = model_class(in_channels=6, out_channels=3, hops=4)
+@pytest.mark.parametrize(
+    ("model_class", "of_its_basis"),
+    [(UniFilter, {}), (HomFilter, {}), (HetFilter, {"homophily": 0.3}), (OrtFilter, {})],
+)
+def test_logits_and_initial_weights(model_class: type[UniFilter], of_its_basis: dict[str, Any]) -> None:
+    model = model_class(in_channels=6, out_channels=3, hops=4, **of_its_basis)
     assert model(torch.randn(20, 5, 6)).shape == (20, 3)
     assert torch.equal(model.weights, torch.full((5,), 1 / 5))
 
@@ -81,8 +84,7 @@ def test_the_perceptron_s_input_is_dropped_once(channels: int) -> None:
 
 
 def test_the_filter_has_an_optimiser_group_of_its_own() -> None:
-    learned = LearnedUniBasis(factorization(4).tridiagonal)
-    model = UniFilter(4, 3, hops=5, batch_norm=True, learned_basis=learned)
+    model = UniFilter(4, 3, hops=5, batch_norm=True, learned_basis=LearnedUniBasis())
     perceptron, of_filter = model.parameter_groups(0.1, 0.2, 0.3, 0.4)
     assert (perceptron["lr"], perceptron["weight_decay"]) == (0.1, 0.2)
     assert (of_filter["lr"], of_filter["weight_decay"]) == (0.3, 0.4)
@@ -100,8 +102,9 @@ def test_the_filter_has_an_optimiser_group_of_its_own() -> None:
 @pytest.mark.parametrize("weights", ["hop", "channel"])
 def test_a_learned_basis_on_orthonormal_rows_is_the_fixed_one(channels: int, weights: Any) -> None:
     fact = factorization(channels, torch.float64)
-    learned = LearnedUniBasis(fact.tridiagonal, 0.6, 0.3)
+    learned = LearnedUniBasis(0.6, 0.3)
     model = UniFilter(channels, 3, hops=5, weights=weights, learned_basis=learned).double().eval()
+    model.attach(fact.tridiagonal)
     torch.nn.init.normal_(model.filter_weights)
     fixed = UniFilter(channels, 3, hops=5, weights=weights).double().eval()
     fixed.load_state_dict({k: v for k, v in model.state_dict().items() if "learned" not in k})
@@ -143,15 +146,16 @@ def test_rows_of_other_hops_or_features_are_refused(shape: tuple[int, ...]) -> N
 
 
 def test_a_learned_basis_of_another_factorisation_is_refused() -> None:
-    learned = LearnedUniBasis(factorization(4).tridiagonal)
-    with pytest.raises(ValueError, match="the learned basis has 5 hops and 4 channels, the model 10 and 4: build both"):
-        UniFilter(4, 3, learned_basis=learned)
-    with pytest.raises(ValueError, match="the learned basis has 5 hops and 4 channels, the model 5 and 7: build both"):
-        UniFilter(7, 3, hops=5, learned_basis=learned)
+    tridiagonal = factorization(4).tridiagonal
+    with pytest.raises(ValueError, match="the factorization has 5 hops and 4 channels, the model 10 and 4: build both"):
+        UniFilter(4, 3, learned_basis=LearnedUniBasis()).attach(tridiagonal)
+    with pytest.raises(ValueError, match="the factorization has 5 hops and 4 channels, the model 5 and 7: build both"):
+        UniFilter(7, 3, hops=5, learned_basis=LearnedUniBasis()).attach(tridiagonal)
 
 
 def test_a_learned_basis_refuses_rows_of_a_basis_that_is_already_mixed() -> None:
     fact = factorization(4)
-    model = UniFilter(4, 3, hops=5, learned_basis=LearnedUniBasis(fact.tridiagonal))
+    model = UniFilter(4, 3, hops=5, learned_basis=LearnedUniBasis())
+    model.attach(fact.tridiagonal)
     with pytest.raises(ValueError, match='reads rows of the orthonormal basis.*from_factorization.fact, "orthonormal"'):
         model(BasisRows.from_factorization(fact, "homophily"))

@@ -21,7 +21,9 @@ def graph_and_features(graph: Any, x: Any) -> tuple[Graph, Any]:
     """A graph of any form, and features: those of a PyG ``Data`` where none are given."""
     if is_data(graph) and x is None:
         x = getattr(graph, "x", None)
-    return as_graph(graph), x
+    # An edge list does not know of isolated nodes with the highest numbers, the features do.
+    rows = np.shape(x)[0] if isinstance(graph, (Tensor, np.ndarray)) and np.ndim(x) == 2 else None
+    return as_graph(graph, rows), x
 
 
 def mask_of(data: Any, name: str, given: Any) -> Any:

@@ -147,18 +147,26 @@ class NodeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return {**own, **{name: getattr(self, name) for name in self._setting_names()}}
 
     def set_params(self, **params: Any) -> Self:
-        """Change parameters. Another method starts from its own defaults, and keeps what was changed before."""
-        if "method" in params:
-            changed = {
-                name: getattr(self, name)
-                for name, default in self._defaults().items()
-                if getattr(self, name) is not default and getattr(self, name) != default
-            }
-            self.method = params.pop("method")
-            self._set_settings({**self._defaults(), **changed})
-        for name in [name for name in params if name in self._options]:
-            setattr(self, name, params.pop(name))
-        self._set_settings(params)
+        """Change parameters. Another method starts from its own defaults, and keeps what was changed before.
+
+        Where a name is refused, nothing is changed.
+        """
+        before = {**vars(self)}
+        try:
+            if "method" in params:
+                changed = {
+                    name: getattr(self, name)
+                    for name, default in self._defaults().items()
+                    if getattr(self, name) is not default and getattr(self, name) != default
+                }
+                self.method = params.pop("method")
+                self._set_settings({**self._defaults(), **changed})
+            for name in [name for name in params if name in self._options]:
+                setattr(self, name, params.pop(name))
+            self._set_settings(params)
+        except ValueError:
+            self.__dict__ = before
+            raise
         return self
 
     def build_method(self) -> Method:
@@ -269,7 +277,8 @@ class NodeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict(self, nodes: Any = None, *, graph: Any = None, x: Any = None) -> np.ndarray:
         """The most probable class of each node; see :meth:`predict_proba`."""
-        predicted: np.ndarray = self.classes_[self._logits(nodes, graph, x).argmax(dim=1).numpy()]
+        indices = self._logits(nodes, graph, x).argmax(dim=1).numpy()
+        predicted: np.ndarray = self.classes_[indices]
         return predicted
 
     def score(self, y: Any, nodes: Any = None, *, graph: Any = None, x: Any = None) -> float:
@@ -331,7 +340,7 @@ class NodeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     @classmethod
     def _for(cls, model: TrainedModel, path: str | os.PathLike[str]) -> Self:
         """An estimator with the settings of a model."""
-        return cls(model.method.name, **model.requested.settings())
+        return cls(model.method.name, dtype=str(model.dtype).removeprefix("torch."), **model.requested.settings())
 
     def _take(self, model: TrainedModel) -> None:
         self.model_, self.classes_ = model, model.classes

@@ -36,6 +36,7 @@ class UniFilterClassifier(NodeClassifier):
     """
 
     def __init__(self, **parameters: Any) -> None:
+        _refuse_method(parameters)
         super().__init__(UniFilterMethod, **parameters)
 
     @property
@@ -46,13 +47,25 @@ class UniFilterClassifier(NodeClassifier):
         """Every parameter by its name."""
         return {name: value for name, value in super().get_params(deep).items() if name != "method"}
 
+    def set_params(self, **params: Any) -> Self:
+        """Change parameters; where a name is refused, nothing is changed."""
+        _refuse_method(params)
+        return super().set_params(**params)
+
     @classmethod
     def _for(cls, model: TrainedModel, path: str | os.PathLike[str]) -> Self:
         if not isinstance(model.method, UniFilterMethod):
             raise ValueError(
                 f"{path} holds a model of the method {model.method.name!r}: load it with NodeClassifier.load"
             )
-        return cls(**model.requested.settings())
+        return cls(dtype=str(model.dtype).removeprefix("torch."), **model.requested.settings())
+
+
+def _refuse_method(parameters: dict[str, Any]) -> None:
+    if "method" in parameters:
+        raise ValueError(
+            "UniFilterClassifier has no parameter 'method': use NodeClassifier(method=\"...\") for another"
+        )
 
 
 # The signature and the documentation of the parameters come from where they are defined.

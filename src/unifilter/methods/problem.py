@@ -72,7 +72,7 @@ class Workspace:
 
     def expect_hops(self, *hops: int) -> None:
         """Say how many hops will be asked for, so that the first factorization is long enough for all."""
-        self._expected_hops = max(self._expected_hops, *hops)
+        self._expected_hops = max((self._expected_hops, *hops))
 
     def factorization(self, scaling: FeatureScaling, hops: int, self_loops: SelfLoops = "remove") -> Factorization:
         """The factorization of the scaled features, computed when it is first asked for."""
