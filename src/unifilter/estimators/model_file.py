@@ -87,7 +87,7 @@ def _header(model: TrainedModel) -> dict[str, Any]:
         "num_classes": model.shape.num_classes,
         "facts": plain(dict(model.shape.facts)),
         "classes": model.classes.tolist(),
-        "dtype": str(model.dtype).removeprefix("torch."),
+        "dtype": model.precision,
         "sha256": _NO_DIGEST,
     }
 

@@ -340,7 +340,7 @@ class NodeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     @classmethod
     def _for(cls, model: TrainedModel, path: str | os.PathLike[str]) -> Self:
         """An estimator with the settings of a model."""
-        return cls(model.method.name, dtype=str(model.dtype).removeprefix("torch."), **model.requested.settings())
+        return cls(model.method.name, dtype=model.precision, **model.requested.settings())
 
     def _take(self, model: TrainedModel) -> None:
         self.model_, self.classes_ = model, model.classes

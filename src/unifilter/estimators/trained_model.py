@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -84,6 +84,11 @@ class TrainedModel:
     def dtype(self) -> torch.dtype:
         """The precision of the network."""
         return next(self.network.parameters()).dtype
+
+    @property
+    def precision(self) -> Literal["float32", "float64"]:
+        """The same by its name."""
+        return "float64" if self.dtype == torch.float64 else "float32"
 
     @torch.no_grad()
     def response(self, lam: Any) -> Tensor | None:

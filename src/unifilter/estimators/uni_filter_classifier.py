@@ -58,7 +58,7 @@ class UniFilterClassifier(NodeClassifier):
             raise ValueError(
                 f"{path} holds a model of the method {model.method.name!r}: load it with NodeClassifier.load"
             )
-        return cls(dtype=str(model.dtype).removeprefix("torch."), **model.requested.settings())
+        return cls(dtype=model.precision, **model.requested.settings())
 
 
 def _refuse_method(parameters: dict[str, Any]) -> None:
