@@ -15,7 +15,7 @@ from benchmarks.published import coo_propagation, published_basis
 from benchmarks.report import Report, print_table, seconds
 from benchmarks.timing import interleaved
 from unifilter import Factorization, Graph, factorize
-from unifilter import factorization as stage
+from unifilter.factorization import factorization as stage
 from unifilter.kernels.lanczos import lanczos
 
 _SPLITS = 10

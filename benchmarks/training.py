@@ -96,7 +96,7 @@ def _contenders(method: UniFilterMethod, problem: Problem, learner: Learner) -> 
         return run
 
     fact = problem.workspace.factorization(method.features, method.hops, method.self_loops)
-    basis = fact.basis("uni", tau=method.tau, homophily=learner.facts["homophily"])
+    basis = fact.basis("uni", tau=method.tau, homophily=learner.shape.facts["homophily"])
     published = PublishedWay(basis.transpose(0, 1).contiguous(), method, problem.num_classes)
     del basis
     _check_same(published, model, learner, val)

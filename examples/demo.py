@@ -11,7 +11,6 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 import torch
 from matplotlib.axes import Axes
 from matplotlib.ticker import PercentFormatter
@@ -23,17 +22,18 @@ from unifilter.data import NodeDataset
 from unifilter.datasets import list_datasets, load_dataset
 from unifilter.datasets.lookup import DatasetNotFoundError
 from unifilter.datasets.synthetic import contextual_sbm
-from unifilter.estimators import Fitted, fit
+from unifilter.estimators import fit
 from unifilter.explanation import SpectralExplanation, explain
 from unifilter.methods import Problem, Workspace, find_method
 
-# The basis that each method is on, and how it is drawn: Okabe and Ito's colours, which the colour-blind can tell apart.
+# What the basis of each method is called, and how it is drawn: Okabe and Ito's colors, which color-blind readers can
+# tell apart.
 # UniBasis is a ring around the homophily basis where tau is 1 and the two are the same.
 METHODS = {
-    "unifilter": ("uni", "UniBasis", {"color": "#009E73", "marker": "o", "markersize": 10, "fillstyle": "none"}),
-    "homfilter": ("homophily", "homophily basis", {"color": "#0072B2", "marker": "o", "markersize": 5}),
-    "hetfilter": ("heterophily", "heterophily basis", {"color": "#D55E00", "marker": "s", "markersize": 5}),
-    "ortfilter": ("orthonormal", "orthonormal basis", {"color": "#CC79A7", "marker": "D", "markersize": 5}),
+    "unifilter": ("UniBasis", {"color": "#009E73", "marker": "o", "markersize": 10, "fillstyle": "none"}),
+    "homfilter": ("homophily basis", {"color": "#0072B2", "marker": "o", "markersize": 5}),
+    "hetfilter": ("heterophily basis", {"color": "#D55E00", "marker": "s", "markersize": 5}),
+    "ortfilter": ("orthonormal basis", {"color": "#CC79A7", "marker": "D", "markersize": 5}),
 }
 
 
@@ -53,7 +53,7 @@ class Learned:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=Path("demo"), help="folder for the pictures and pages")
-    parser.add_argument("--epochs", type=int, default=150, help="at most so many for each method and graph")
+    parser.add_argument("--epochs", type=int, default=150, help="maximum number of epochs for each method and graph")
     arguments = parser.parse_args()
     arguments.out.mkdir(parents=True, exist_ok=True)
 
@@ -112,38 +112,22 @@ def write_page(dataset: NodeDataset, explanation: SpectralExplanation, folder: P
 
 
 def train_all(dataset: NodeDataset, epochs: int) -> dict[str, Learned]:
-    """Every method with its published settings; they share one factorisation."""
+    """Every method with its published settings; they share one factorization."""
     workspace, split = Workspace(dataset), dataset.split("60")
     learned = {}
-    for name, (basis, *_) in METHODS.items():
+    for name in METHODS:
         method = find_method(name).preset(dataset.name, epochs=epochs)
         print(f"{dataset.name}: training {name}", flush=True)
         fitted = fit(method, Problem(workspace, split.train, split.val), label=name, verbose=True)
-        settings, facts = method.settings(), fitted.learner.facts
-        fact = workspace.factorization(settings["features"], settings["hops"])
-        parameters = {"uni": ("tau", "homophily"), "heterophily": ("homophily",)}.get(basis, ())
-        frequencies = fact.frequencies(basis, **{parameter: facts[parameter] for parameter in parameters})
+        model = fitted.model
+        frequencies = model.tridiagonal.frequencies(model.basis.coefficients(model.tridiagonal))
         learned[name] = Learned(
-            fitted.learner.model.weights.detach(),
-            frequencies[:, fact.dimension > 0].mean(dim=1),
+            model.weights,
+            frequencies[:, model.tridiagonal.dimension > 0].mean(dim=1),
             fitted.scores(torch.as_tensor(split.test), dataset.labels)["accuracy"],
-            explain_uni(dataset, split.train, fact, fitted) if basis == "uni" else None,
+            explain(model, dataset=dataset, name=f"{dataset.name}, {name}") if name == "unifilter" else None,
         )
     return learned
-
-
-def explain_uni(dataset: NodeDataset, train: np.ndarray, fact: Factorization, fitted: Fitted) -> SpectralExplanation:
-    """The homophily is estimated from the training labels, as it was for the training."""
-    return explain(
-        fact,
-        graph=dataset.graph,
-        labels=dataset.labels,
-        train=train,
-        tau=fitted.learner.facts["tau"],
-        weights=fitted.learner.model.weights,
-        name=f"{dataset.name}, unifilter",
-        class_names=dataset.class_names,
-    )
 
 
 def draw_filters(graphs: list[NodeDataset], results: list[dict[str, Learned]], path: Path) -> None:
@@ -152,7 +136,7 @@ def draw_filters(graphs: list[NodeDataset], results: list[dict[str, Learned]], p
     panels = figure.subplots(1, len(graphs))
     for axes, dataset, learned in zip(panels, graphs, results, strict=True):
         axes.axhline(0, color="0.6", linewidth=0.8)
-        for name, (_, label, style) in METHODS.items():
+        for name, (label, style) in METHODS.items():
             one = learned[name]
             axes.plot(one.frequencies, one.weights, linestyle="none", alpha=0.8, label=f"{name} ({label})", **style)
         axes.set(xlabel="frequency of the basis vector (0 smooth, 1 alternating)", ylabel="learned weight", xlim=(0, 1))
@@ -167,7 +151,7 @@ def draw_spectrum(graphs: list[NodeDataset], results: list[dict[str, Learned]], 
     figure = new_figure(figsize=(11, 4.2 * len(graphs)))
     rows = figure.subplots(len(graphs), 2)
     for (left, right), dataset, learned in zip(rows, graphs, results, strict=True):
-        for name, (_, label, style) in METHODS.items():
+        for name, (label, style) in METHODS.items():
             frequencies = learned[name].frequencies
             left.plot(range(len(frequencies)), frequencies, label=label, **style)
         left.set(xlabel="hop k", ylabel="frequency (0 smooth, 1 alternating)", ylim=(0, 1))

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from unifilter.cli.options import DataDir
+from unifilter.cli.options import DataDir, Device
 from unifilter.datasets import load_dataset
 from unifilter.datasets.catalogue import CATALOGUE, normalised
 
@@ -16,6 +16,7 @@ def explore_command(
     port: Annotated[int, typer.Option(help="Port to serve on; 0 picks a free one.", min=0, max=65535)] = 0,
     open_page: Annotated[bool, typer.Option("--open/--no-open", help="Open the page in a browser.")] = True,
     max_upload_mb: Annotated[int, typer.Option(help="Maximum size of an uploaded file, in megabytes.", min=1)] = 200,
+    device: Device = "cpu",
     data_dir: DataDir = None,
 ) -> None:
     """Serve an interactive page on this machine: explore data sets, upload files, watch training, compare filters.
@@ -29,6 +30,6 @@ def explore_command(
 
     with bind(port) as listening:  # before the data is read: a port in use is known at once
         published = normalised(name_or_path) in {entry.name for entry in CATALOGUE}
-        opened = open_dataset(load_dataset(name_or_path, data_dir), published)
-        session = Session(opened, data_dir, max_upload_mb * 1_000_000)
+        opened = open_dataset(load_dataset(name_or_path, data_dir), published, device)
+        session = Session(opened, data_dir, max_upload_mb * 1_000_000, device)
         serve(session, listening, open_page, typer.echo)

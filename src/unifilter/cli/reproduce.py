@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from unifilter.cli.options import AsJson, DataDir
+from unifilter.cli.options import AsJson, DataDir, Device
 from unifilter.cli.output import print_json
 from unifilter.cli.spelling import for_command_line
 from unifilter.experiments import EXPERIMENTS, Options, Sources, find_experiments
@@ -45,6 +45,7 @@ def reproduce_command(
         typer.Option("--data", help="NAME=PATH reads the data set NAME from your own file. Repeatable."),
     ] = None,
     out: Annotated[Path, typer.Option(help="Output folder.")] = Path("reproduction"),
+    device: Device = "cpu",
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
@@ -67,7 +68,7 @@ def reproduce_command(
             find_experiments(name),
             out,
             options,
-            Sources(data_dir, _own_files(own)),
+            Sources(data_dir, _own_files(own), device),
             workers=workers,
             known=known or (),
             resume=resume,

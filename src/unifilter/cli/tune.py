@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unifilter.cli.options import AsJson, DataDir, Settings, check_methods, parse_settings
+from unifilter.cli.options import AsJson, DataDir, Device, Settings, check_methods, parse_settings
 from unifilter.cli.output import print_json, print_table
 from unifilter.datasets import load_dataset
 from unifilter.methods import find_method
@@ -33,6 +33,7 @@ def tune_command(
         Path | None, typer.Option(help="SQLite file (.db) that stores the trials, so the search can be resumed.")
     ] = None,
     seed: Annotated[int, typer.Option(help="Random seed of the search.", min=0)] = 0,
+    device: Device = "cpu",
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
@@ -64,6 +65,7 @@ def tune_command(
             fixed=fixed,
             study=study,
             seed=seed,
+            device=device,
             on_trial=show,
         )
     except KeyboardInterrupt:

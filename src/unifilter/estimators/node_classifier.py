@@ -397,6 +397,10 @@ class NodeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "model_")
 
+    def __sklearn_clone__(self) -> Self:
+        # scikit-learn would copy the graph and its features; clones share them, and so what was computed from them.
+        return type(self)(**self.get_params(deep=False))
+
     def __getstate__(self) -> dict[str, Any]:
         # The workspace holds factorizations, which are large and computed again when they are needed.
         state: dict[str, Any] = {**super().__getstate__()}

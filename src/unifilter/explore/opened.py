@@ -56,18 +56,18 @@ def present_names(data_dir: Path | None) -> list[str]:
     return [listing.name for listing in list_datasets(data_dir) if listing.present]
 
 
-def open_present(name: str, data_dir: Path | None) -> Opened:
+def open_present(name: str, data_dir: Path | None, device: str = "cpu") -> Opened:
     """A named data set that is there; one that is not is refused, for nothing is downloaded unasked."""
     if name not in present_names(data_dir):
         raise ValueError(
             f"the data set {name!r} is not on this machine: fetch it first, nothing is downloaded from the page"
         )
-    return open_dataset(load_dataset(name, data_dir), published=True)
+    return open_dataset(load_dataset(name, data_dir), published=True, device=device)
 
 
-def open_dataset(dataset: NodeDataset, published: bool) -> Opened:
-    """Factorises the features and explains them."""
-    workspace = Workspace(dataset)
+def open_dataset(dataset: NodeDataset, published: bool, device: str = "cpu") -> Opened:
+    """Factorizes the features and explains them."""
+    workspace = Workspace(dataset, device)
     labelled = bool((dataset.labels >= 0).any())
     explanation = explain(
         workspace.factorization("raw", _HOPS),

@@ -34,10 +34,11 @@ class Session:
         opened: What the page starts with.
         data_dir: Where named data sets are.
         upload_limit: In bytes.
+        device: Where to compute.
     """
 
-    def __init__(self, opened: Opened, data_dir: Path | None, upload_limit: int) -> None:
-        self.opened, self.data_dir, self.upload_limit = opened, data_dir, upload_limit
+    def __init__(self, opened: Opened, data_dir: Path | None, upload_limit: int, device: str = "cpu") -> None:
+        self.opened, self.data_dir, self.upload_limit, self.device = opened, data_dir, upload_limit, device
         self.training: Training | None = None
         self.closing = threading.Event()
         self._busy = threading.Lock()
@@ -61,14 +62,14 @@ class Session:
     def open_named(self, name: str) -> None:
         """Another data set in place of this one; what was trained goes with the old one."""
         with self._one_thing(f"{name} is being opened"):
-            self._replace(open_present(name, self.data_dir))
+            self._replace(open_present(name, self.data_dir, self.device))
 
     def open_upload(self, path: Path) -> None:
         """The same with a file. One that cannot be read or explained changes nothing."""
         with self._one_thing(f"{path.name} is being opened"):
             dataset = read_upload(path, self.upload_limit).with_checked(source="an upload")
             try:
-                opened = open_dataset(dataset, published=False)
+                opened = open_dataset(dataset, published=False, device=self.device)
             except ValueError as error:
                 raise ValueError(f"{path.name} cannot be explained: {error}") from error
             self._replace(opened)

@@ -89,6 +89,10 @@ class UniBasisTransformer(TransformerMixin, BaseEstimator):
             rows = rows[torch.from_numpy(_nodes(X, graph.num_nodes))]
         return rows.dense().flatten(1).numpy()
 
+    def __sklearn_clone__(self) -> Self:
+        # scikit-learn would copy the graph and its features; clones share them.
+        return type(self)(**self.get_params(deep=False))
+
     def _factorize(self, graph: Graph, features: Any) -> Factorization:
         hops = check_hops(self.hops)
         if self.x is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import networkx as nx
@@ -45,10 +45,12 @@ class Sources:
     Attributes:
         data_dir: The data directory, as in :func:`unifilter.datasets.load_dataset`.
         own: Files that are read instead of the data sets of these names.
+        device: Where it is worked on.
     """
 
     data_dir: Path | None = None
     own: Mapping[str, Path] = field(default_factory=dict)
+    device: str = "cpu"
 
     def load(self, name: str) -> NodeDataset:
         """A data set by its name, ``"binary-tree"``, ``"random-regular"``, or ``"DATASET@H"``: the paper's graph G_s,
@@ -60,11 +62,11 @@ class Sources:
                 wanted = float(homophily)
             except ValueError:
                 raise ValueError(f"{name} names no homophily: write {base}@0.3, for example") from None
-            return replace(cora_relabelled(self.load(base), wanted), name=name)
+            return cora_relabelled(self.load(base), wanted).with_checked(name=name)
         if name in self.own:
             # A file does not say how it is scored; the data set whose place it takes does.
             metric: Metric = next((entry.metric for entry in CATALOGUE if entry.name == name), "accuracy")
-            return replace(load_dataset(self.own[name]), name=name, metric=metric)
+            return load_dataset(self.own[name]).with_checked(name=name, metric=metric)
         if name == "binary-tree":
             return binary_tree()
         if name == "random-regular":

@@ -35,6 +35,6 @@ class Worker:
     def _workspace_of(self, dataset: str) -> Workspace:
         if self._workspace is None or self._dataset != dataset:
             self._workspace = None  # before the next is loaded: the two need not fit into memory together
-            self._workspace = Workspace(self.sources.load(dataset))
+            self._workspace = Workspace(self.sources.load(dataset), self.sources.device)
             self._dataset = dataset
         return self._workspace
