@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from unifilter._checks import check_choice, check_count, check_rate
-from unifilter.kernels.random_bits import Seed, draw_seed
+from unifilter.kernels.random_bits import draw_seed
 from unifilter.nn.learned_basis import LearnedUniBasis
 from unifilter.nn.mlp import MLP
 from unifilter.rows import BasisRows
@@ -132,7 +132,7 @@ class UniFilter(nn.Module):
         ]
 
 
-def _seed_for(rate: float) -> Seed:
+def _seed_for(rate: float) -> int:
     return draw_seed() if rate > 0 else 0
 
 
