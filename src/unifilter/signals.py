@@ -39,7 +39,7 @@ def signal_frequency(graph: Graph, x: Any) -> Tensor:
         >>> from unifilter import Graph, signal_frequency
         >>> cycle = Graph.from_edges(torch.tensor([[0, 1, 2, 3], [1, 2, 3, 0]]))
         >>> x = torch.tensor([[1.0, 1.0, 1.0], [1.0, 0.0, -1.0], [1.0, -1.0, 1.0], [1.0, 0.0, -1.0]])
-        >>> signal_frequency(cycle, x)
+        >>> signal_frequency(cycle, x).round(decimals=4)
         tensor([0.0000, 0.5000, 1.0000])
     """
     matrix = as_feature_matrix(x, graph.num_nodes)

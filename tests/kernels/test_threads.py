@@ -68,7 +68,8 @@ def test_an_error_in_any_part_is_raised_after_all_threads_have_stopped(count: in
 
 
 @pytest.mark.parametrize(
-    ("rows", "numbers", "count"), [(1000, 10, 8), (1000, 20 << 20, 20), (10**6, 1 << 40, 64), (3, 9, 3)]
+    ("rows", "numbers", "count"),
+    [(1000, 10, 1), (1000, 1 << 20, 8), (1000, 20 << 20, 20), (10**6, 1 << 40, 64), (3, 1 << 20, 3)],
 )
 def test_parts_cover_all_rows_once(rows: int, numbers: int, count: int) -> None:
     parts = parts_of(rows, numbers)

@@ -56,7 +56,7 @@ class SparseRows:
 
     def transposed_times(self, dense: Tensor) -> Tensor:
         """``rows.T @ dense``, without a gradient."""
-        return sparse_product(*self._by_column, self._values[self._order], dense)
+        return sparse_product(*self._by_column, self._values.index_select(0, self._order), dense)
 
 
 class _Product(torch.autograd.Function):
