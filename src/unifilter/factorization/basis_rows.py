@@ -12,7 +12,6 @@ from unifilter._internal.checks import check_rate
 from unifilter.bases import Orthonormal, make_basis
 from unifilter.factorization.factorization import Factorization
 from unifilter.kernels.combine_rows import combine_rows
-from unifilter.kernels.random_bits import Seed
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -70,10 +69,10 @@ class BasisRows:
         self,
         weights: Tensor,
         dropout: float = 0.0,
-        seed: Seed = 0,
+        seed: int = 0,
         *,
         result_dropout: float = 0.0,
-        result_seed: Seed = 0,
+        result_seed: int = 0,
         linear: Tensor | None = None,
     ) -> Tensor:
         """``dropout(sum_k weights[k] * dropout(basis[k]))``, ``[num_rows, channels]``; differentiable in the weights.

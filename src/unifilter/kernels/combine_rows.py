@@ -7,7 +7,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from unifilter.kernels.backend import use_compiled
-from unifilter.kernels.random_bits import Seed, dropped
+from unifilter.kernels.random_bits import dropped
 
 # Shorter rows do not fill a vector of the compiled kernels.
 _LEAST_BYTES = 64
@@ -19,9 +19,9 @@ def combine_rows(
     weights: Tensor,
     nodes: Tensor,
     dropout: float = 0.0,
-    seed: Seed = 0,
+    seed: int = 0,
     result_dropout: float = 0.0,
-    result_seed: Seed = 0,
+    result_seed: int = 0,
     linear: Tensor | None = None,
 ) -> Tensor:
     """``dropout(sum_k weights[k] * dropout(basis[k]))`` at some nodes, ``[len(nodes), d]``, or what a linear layer
@@ -58,9 +58,9 @@ def _combine_rows_torch(
     weights: Tensor,
     nodes: Tensor,
     dropout: float,
-    seed: Seed,
+    seed: int,
     result_dropout: float,
-    result_seed: Seed,
+    result_seed: int,
 ) -> Tensor:
     rows = vectors[:, nodes]
     basis = rows if coefficients is None else torch.einsum("kid,ind->knd", coefficients.to(rows), rows)
@@ -68,10 +68,10 @@ def _combine_rows_torch(
     return _drop(combined, result_dropout, result_seed)
 
 
-def _drop(x: Tensor, p: float, seed: Seed) -> Tensor:
+def _drop(x: Tensor, p: float, seed: int) -> Tensor:
     if p == 0:
         return x
-    if isinstance(seed, Tensor) or not _narrow(x):
+    if torch.compiler.is_compiling() or not _narrow(x):
         return dropped(x, p, seed)
     # Narrow rows have the masks of torch's generator, with which results were measured.
     generator = torch.Generator(x.device).manual_seed(seed)

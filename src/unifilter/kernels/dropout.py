@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from unifilter.kernels.backend import use_compiled
-from unifilter.kernels.random_bits import ALWAYS, Seed, draw_seed, drop_threshold, dropped
+from unifilter.kernels.random_bits import ALWAYS, draw_seed, drop_threshold, dropped
 
 # Shorter rows are left to torch's own dropout.
 _LEAST_BYTES = 128
@@ -25,7 +25,7 @@ def dropout(x: Tensor, p: float) -> Tensor:
     return drop_rows(x, p, draw_seed())
 
 
-def drop_rows(x: Tensor, p: float, seed: Seed, first_row: int = 0) -> Tensor:
+def drop_rows(x: Tensor, p: float, seed: int, first_row: int = 0) -> Tensor:
     """Dropout on rows of a matrix, from ``first_row`` on, with the mask that a seed gives them."""
     if drop_threshold(p) == ALWAYS:
         return x
@@ -34,7 +34,7 @@ def drop_rows(x: Tensor, p: float, seed: Seed, first_row: int = 0) -> Tensor:
     return dropped(x, p, seed, first_row)
 
 
-def drop_rows_into(x: Tensor, p: float, seed: Seed, first_row: int, result: Tensor) -> Tensor:
+def drop_rows_into(x: Tensor, p: float, seed: int, first_row: int, result: Tensor) -> Tensor:
     """The same without a gradient, written to another matrix; nothing is written where nothing is dropped."""
     if drop_threshold(p) == ALWAYS:
         return x

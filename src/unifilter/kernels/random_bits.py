@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 # Thirty-two random bits are always below this.
 ALWAYS = 2**32
@@ -18,14 +19,12 @@ LAST_SHIFT = 31
 SPREAD, FIRST_SHIFT, FIRST_FACTOR, SECOND_SHIFT, SECOND_FACTOR = 0x9E3779B1, 16, 0x7FEB352D, 15, 0x846CA68B
 
 _LOW = 0xFFFFFFFF
-# A number, or a tensor while torch compiles a model: its graph must draw a new one at every call.
-Seed = int | Tensor
 
 
-def draw_seed() -> Seed:
+def draw_seed() -> int:
     """A seed from torch's generator, so that ``torch.manual_seed`` governs every mask."""
-    drawn = torch.randint(2**62, ())
-    return drawn if torch.compiler.is_compiling() else int(drawn)
+    # A compiled model would have the same seed at every call, so there torch draws the masks: see `dropped`.
+    return 0 if torch.compiler.is_compiling() else int(torch.randint(2**62, ()))
 
 
 def drop_threshold(p: float) -> int:
@@ -33,10 +32,13 @@ def drop_threshold(p: float) -> int:
     return round((1 - p) * ALWAYS)
 
 
-def dropped(x: Tensor, p: float, seed: Seed, first_row: int = 0) -> Tensor:
-    """Dropout on ``[rows, columns]``, or ``[vectors, rows, columns]``, in plain torch: differentiable any number of
-    times.
+def dropped(x: Tensor, p: float, seed: int, first_row: int = 0) -> Tensor:
+    """Dropout on ``[rows, columns]``, or ``[vectors, rows, columns]``, in plain torch; differentiable.
+
+    In a model that torch compiles the mask is of torch's own generator, and new at every call.
     """
+    if torch.compiler.is_compiling():
+        return functional.dropout(x, p)
     rows = torch.arange(first_row, first_row + x.shape[-2], device=x.device)
     keys = row_keys(seed, rows)
     if x.ndim == 3:
@@ -45,7 +47,7 @@ def dropped(x: Tensor, p: float, seed: Seed, first_row: int = 0) -> Tensor:
     return torch.where(kept, x, 0.0) * (1 / (1 - p))
 
 
-def row_keys(seed: Seed, rows: Tensor, vectors: Tensor | int = 0) -> Tensor:
+def row_keys(seed: int, rows: Tensor, vectors: Tensor | int = 0) -> Tensor:
     """64 random bits for each row of each basis vector, int64."""
     mixed = seed + rows * _signed(ROW_STEP) + vectors * _signed(VECTOR_STEP)
     for shift, factor in FINALIZER:

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from unifilter._internal.checks import without_torch_notices
 from unifilter.kernels.backend import use_compiled
-from unifilter.kernels.random_bits import Seed, are_kept, row_keys
+from unifilter.kernels.random_bits import are_kept, row_keys
 
 
 def sparse_product(starts: Tensor, places: Tensor, values: Tensor, dense: Tensor) -> Tensor:
@@ -30,7 +30,7 @@ def sparse_product(starts: Tensor, places: Tensor, values: Tensor, dense: Tensor
         return rows @ dense.detach()
 
 
-def drop_entries(starts: Tensor, places: Tensor, values: Tensor, p: float, seed: Seed) -> Tensor:
+def drop_entries(starts: Tensor, places: Tensor, values: Tensor, p: float, seed: int) -> Tensor:
     """The values with dropout at a rate of ``p``; the mask is that of the dense matrix."""
     if use_compiled(values):
         from unifilter.kernels.compiled.sparse_product import drop

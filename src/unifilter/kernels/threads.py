@@ -67,6 +67,8 @@ def parts_of(rows: int, numbers: int) -> list[slice]:
 
     Only for kernels that treat every row alone: sums over rows are taken in groups of their own, whose number is fixed.
     """
+    if numbers < 2 * _NUMBERS_PER_THREAD:
+        return equal_parts(rows, 1)  # one thread does it all
     return equal_parts(rows, min(max(numbers // _NUMBERS_PER_PART, _FEWEST_PARTS), _MOST_PARTS))
 
 

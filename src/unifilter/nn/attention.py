@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from unifilter.kernels.dropout import drop_rows_into
-from unifilter.kernels.random_bits import Seed, draw_seed
+from unifilter.kernels.random_bits import draw_seed
 
 # Weights worked on together: few enough to stay in the cache, and enough that waking threads does not matter.
 _WEIGHTS_AT_ONCE = 1 << 20
@@ -28,7 +28,7 @@ def attention(queries: Tensor, keys: Tensor, values: Tensor, p: float = 0.0) -> 
 
 class _Attention(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, queries: Tensor, keys: Tensor, values: Tensor, p: float, seed: Seed) -> Tensor:
+    def forward(ctx: Any, queries: Tensor, keys: Tensor, values: Tensor, p: float, seed: int) -> Tensor:
         result = torch.empty_like(queries)
         for head, part, first_row, weights, scores in _parts(queries, keys):
             _weigh(queries[head, part], keys[head], scores, weights)

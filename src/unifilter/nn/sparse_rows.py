@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from unifilter.kernels.random_bits import ALWAYS, Seed, drop_threshold
+from unifilter.kernels.random_bits import ALWAYS, drop_threshold
 from unifilter.kernels.sparse_product import drop_entries, sparse_product
 
 
@@ -38,7 +38,7 @@ class SparseRows:
         column_starts = torch.cat([counts.new_zeros(1), counts.cumsum(dim=0)])
         self._by_row, self._by_column = (starts, columns), (column_starts, rows[self._order])
 
-    def dropped(self, p: float, seed: Seed) -> SparseRows:
+    def dropped(self, p: float, seed: int) -> SparseRows:
         """With dropout at a rate of ``p``; the mask is that of a dense matrix, see :mod:`unifilter.kernels.dropout`."""
         if drop_threshold(p) == ALWAYS:
             return self
@@ -60,7 +60,7 @@ class SparseRows:
 
     def transposed_times(self, dense: Tensor) -> Tensor:
         """``rows.T @ dense``, without a gradient."""
-        return sparse_product(*self._by_column, self._values[self._order], dense)
+        return sparse_product(*self._by_column, self._values.index_select(0, self._order), dense)
 
 
 class _Product(torch.autograd.Function):

@@ -13,7 +13,7 @@ from unifilter._internal.checks import check_choice, check_count, check_rate
 from unifilter.bases import Basis, Heterophily, Monomial, Orthonormal, Tridiagonal
 from unifilter.factorization import BasisRows, Factorization, apply_recurrence, factorize
 from unifilter.graph import Graph, SelfLoops
-from unifilter.kernels.random_bits import Seed, draw_seed
+from unifilter.kernels.random_bits import draw_seed
 from unifilter.nn.graph_module import EdgeIndex, GraphModule
 from unifilter.nn.learned_basis import LearnedUniBasis
 from unifilter.nn.mlp import MLP
@@ -251,7 +251,7 @@ class _Factored:
         return self._graph is graph and self._x() is x and self._version == x._version
 
 
-def _seed_for(rate: float) -> Seed:
+def _seed_for(rate: float) -> int:
     return draw_seed() if rate > 0 else 0
 
 

@@ -15,8 +15,15 @@ import torch
 from torch import Tensor
 
 from unifilter.kernels.compiled.compiling import compile_kernel
-from unifilter.kernels.compiled.lanes import Width, fitting_width, load, splat, store
-from unifilter.kernels.compiled.neighbors import neighbor_sum
+from unifilter.kernels.compiled.lanes import (
+    NEIGHBORS_AHEAD,
+    Width,
+    fitting_width,
+    load,
+    prefetch_for_reading,
+    splat,
+    store,
+)
 from unifilter.kernels.compressed_rows import CompressedRows
 from unifilter.kernels.threads import for_each
 
@@ -134,11 +141,29 @@ def _hop(  # type: ignore[no-untyped-def]
     ``term * following`` and ``sums`` by ``partner * following``.
     """
     far = current.size * current.itemsize > _NEAR_BYTES
-    weight, zero = load(term, (0,), width), splat(current.dtype.type(0), width)
+    weight = load(term, (0,), width)
     for row in range(begin, end):
-        total_of_row = neighbor_sum(row_start, neighbours, weights, current, row, 0, far, zero)
+        # Two sums side by side: additions overlap instead of waiting for each other.
+        even = odd = splat(current.dtype.type(0), width)
+        entry, stop = row_start[row], row_start[row + 1]
+        if weights is None:
+            while entry + 2 <= stop:
+                if far and entry + NEIGHBORS_AHEAD + 1 < len(neighbours):
+                    for ahead in range(entry + NEIGHBORS_AHEAD, entry + NEIGHBORS_AHEAD + 2):
+                        # The first and the last number: a row lies on two cache lines at most.
+                        prefetch_for_reading(current, (neighbours[ahead], 0))
+                        prefetch_for_reading(current, (neighbours[ahead], len(width) - 1))
+                even = even + load(current, (neighbours[entry], 0), width)
+                odd = odd + load(current, (neighbours[entry + 1], 0), width)
+                entry += 2
+            if entry < stop:
+                even = even + load(current, (neighbours[entry], 0), width)
+        else:
+            while entry < stop:
+                even = even + splat(weights[entry], width) * load(current, (neighbours[entry], 0), width)
+                entry += 1
         scale = splat(factor * inverse_degree[row], width)
-        following = total_of_row * scale - load(previous, (row, 0), width)
+        following = (even + odd) * scale - load(previous, (row, 0), width)
         store(previous, (row, 0), following)
         store(total, (row, 0), load(total, (row, 0), width) + weight * following)
         if partner is not None:

@@ -21,7 +21,6 @@ from torch.nn import functional
 from unifilter.kernels.compiled.compiling import compile_inline, compile_kernel
 from unifilter.kernels.compiled.lanes import add_products, keep, load, prefetch_for_reading, splat, store
 from unifilter.kernels.compiled.random_bits import ALWAYS, make_mask, mixed_key
-from unifilter.kernels.random_bits import Seed
 from unifilter.kernels.threads import equal_parts, for_each, parts_of
 
 # Rows worked on together, a cache line of each: they are half of the vector registers of most processors. With more the
@@ -51,9 +50,9 @@ class _CombineRows(torch.autograd.Function):
         coefficients: Tensor | None,
         nodes: Tensor,
         dropout: float,
-        seed: Seed,
+        seed: int,
         result_dropout: float,
-        result_seed: Seed,
+        result_seed: int,
     ) -> Tensor:
         # The kernels read along the channels.
         source = (vectors if vectors.stride(2) == 1 else vectors.contiguous()).detach().numpy()

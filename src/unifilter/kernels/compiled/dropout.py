@@ -8,11 +8,10 @@ from torch import Tensor
 from unifilter.kernels.compiled.compiling import compile_kernel
 from unifilter.kernels.compiled.lanes import BYTES, keep, load, splat, store
 from unifilter.kernels.compiled.random_bits import make_mask, mixed_key
-from unifilter.kernels.random_bits import Seed
 from unifilter.kernels.threads import for_each, parts_of
 
 
-def drop_rows_compiled(x: Tensor, p: float, seed: Seed, first_row: int, result: Tensor | None = None) -> Tensor:
+def drop_rows_compiled(x: Tensor, p: float, seed: int, first_row: int, result: Tensor | None = None) -> Tensor:
     """The rows with the mask that a seed gives them; each has at least ``BYTES``. Not differentiable.
 
     They are written to ``result``, which must not overlap ``x``, or to new memory.

@@ -15,9 +15,16 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from unifilter.kernels.compiled.compiling import compile_kernel
-from unifilter.kernels.compiled.lanes import BYTES, load, prefetch_for_writing, splat, store
-from unifilter.kernels.compiled.neighbors import neighbor_sum
+from unifilter.kernels.compiled.compiling import compile_inline, compile_kernel
+from unifilter.kernels.compiled.lanes import (
+    BYTES,
+    NEIGHBORS_AHEAD,
+    load,
+    prefetch_for_reading,
+    prefetch_for_writing,
+    splat,
+    store,
+)
 from unifilter.kernels.compiled.orthogonality import ROWS_PER_SUM, estimate_rounding, reorthogonalise
 from unifilter.kernels.compressed_rows import CompressedRows
 from unifilter.kernels.lanczos import Parts
@@ -222,6 +229,32 @@ def _normalise(block, length, root_degree):  # type: ignore[no-untyped-def]
                 block[row, column] /= length[column] * root_degree[row]
 
 
+@compile_inline
+def _neighbor_sum(row_start, neighbours, weights, block, row, column, far, zero):  # type: ignore[no-untyped-def]
+    # The same loop is written out for short rows in `chebyshev._hop`, where the call, inlined or not, costs more than a
+    # row: it counts references to the arrays.
+    # Two sums side by side: additions overlap instead of waiting for each other.
+    even = odd = zero
+    entry, stop = row_start[row], row_start[row + 1]
+    if weights is None:
+        while entry + 2 <= stop:
+            if far and entry + NEIGHBORS_AHEAD + 1 < len(neighbours):
+                for ahead in range(entry + NEIGHBORS_AHEAD, entry + NEIGHBORS_AHEAD + 2):
+                    # The first and the last number: they lie on two cache lines at most.
+                    prefetch_for_reading(block, (neighbours[ahead], column))
+                    prefetch_for_reading(block, (neighbours[ahead], column + len(zero) - 1))
+            even = even + load(block, (neighbours[entry], column), zero)
+            odd = odd + load(block, (neighbours[entry + 1], column), zero)
+            entry += 2
+        if entry < stop:
+            even = even + load(block, (neighbours[entry], column), zero)
+    else:
+        while entry < stop:
+            even = even + splat(weights[entry], zero) * load(block, (neighbours[entry], column), zero)
+            entry += 1
+    return even + odd
+
+
 @compile_kernel
 def _product_pass(  # type: ignore[no-untyped-def]
     row_start, neighbours, weights, degree, inverse_degree, current, previous, scale, carry, columns
@@ -239,7 +272,7 @@ def _product_pass(  # type: ignore[no-untyped-def]
         for row in range(first, min(nodes, first + ROWS_PER_SUM)):
             row_degree, row_inverse = splat(degree[row], BYTES), splat(inverse_degree[row], BYTES)
             for column in range(0, padded, lanes):
-                total = neighbor_sum(row_start, neighbours, weights, current, row, column, far, zero)
+                total = _neighbor_sum(row_start, neighbours, weights, current, row, column, far, zero)
                 product = total * load(scale, (column,), BYTES) * row_inverse
                 rest = product - load(carry, (column,), BYTES) * load(previous, (row, column), BYTES)
                 store(previous, (row, column), rest)

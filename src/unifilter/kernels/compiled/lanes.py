@@ -35,6 +35,8 @@ from unifilter.kernels.compiled.vector_code import (
 
 # Two cache lines: enough independent sums to hide the latency of an addition, few enough registers not to spill.
 BYTES = 128
+# How many neighbors ahead their rows are requested, where these are not in a core's own cache.
+NEIGHBORS_AHEAD = 16
 # Half a vector register of most processors: shorter ones gain nothing.
 _SHORTEST = 16
 

@@ -30,9 +30,9 @@ class Mask(NamedTuple):
     key: np.uint64
 
 
-def make_mask(p: float, seed: constants.Seed, dtype: np.dtype) -> Mask:
+def make_mask(p: float, seed: int, dtype: np.dtype) -> Mask:
     """A mask that drops the share ``p``."""
-    return Mask(np.uint64(constants.drop_threshold(p)), dtype.type(1 / (1 - p)), np.uint64(int(seed)))
+    return Mask(np.uint64(constants.drop_threshold(p)), dtype.type(1 / (1 - p)), np.uint64(seed))
 
 
 @compile_inline

@@ -9,7 +9,6 @@ from torch.nn.functional import pad
 from unifilter.kernels.compiled.compiling import compile_kernel
 from unifilter.kernels.compiled.lanes import fitting_width, load, splat, store
 from unifilter.kernels.compiled.random_bits import is_kept, make_mask, mixed_key
-from unifilter.kernels.random_bits import Seed
 from unifilter.kernels.threads import for_each, parts_of
 
 
@@ -32,7 +31,7 @@ def multiply(starts: Tensor, places: Tensor, values: Tensor, dense: Tensor) -> T
     return product[:, :channels].contiguous()
 
 
-def drop(starts: Tensor, places: Tensor, values: Tensor, p: float, seed: Seed) -> Tensor:
+def drop(starts: Tensor, places: Tensor, values: Tensor, p: float, seed: int) -> Tensor:
     """See :func:`unifilter.kernels.sparse_product.drop_entries`."""
     result = torch.empty_like(values)
     mask = make_mask(p, seed, values.numpy().dtype)
