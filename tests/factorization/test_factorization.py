@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 from real_graphs import needs_data, real_graph
 from strategies import connected_graph, graphs, signals
 
-from unifilter import Graph, factorize, signal_frequency
+from unifilter import Factorization, Graph, Tridiagonal, factorize, signal_frequency
+from unifilter.kernels.lanczos import lanczos_torch
 
 # What truncating an exhausted space may cost, relative to the signal: the breakdown rule times a little.
 TOLERANCE = {torch.float32: 5e-3, torch.float64: 1e-6}
@@ -290,3 +291,52 @@ def test_reprs_say_what_they_are() -> None:
     assert repr(fact) == "Factorization(hops=4, num_nodes=60, channels=3, dtype=torch.float32, broken_down=0)"
     assert repr(fact.tridiagonal) == "Tridiagonal(hops=4, channels=3, dtype=torch.float32)"
     assert "zero_columns=0, channels=3" in repr(fact.diagnostics())
+
+
+# Fewer hops
+
+
+@given(
+    graphs(),
+    st.integers(1, 12),
+    st.integers(1, 12),
+    st.integers(0, 99),
+    st.sampled_from([torch.float32, torch.float64]),
+    st.sampled_from([None, False, True]),
+)
+def test_truncated_it_is_what_fewer_hops_give_bit_for_bit(
+    graph: Graph, one: int, other: int, seed: int, dtype: torch.dtype, reorthogonalize: bool | None
+) -> None:
+    hops, longer = sorted((one, other))
+    x = signals(graph, 5, seed, dtype)
+    direct = factorize(graph, x, hops, reorthogonalize=reorthogonalize)
+    truncated = factorize(graph, x, longer, reorthogonalize=reorthogonalize).truncate(hops)
+    assert repr(truncated) == repr(direct)
+    assert torch.equal(truncated.vectors, direct.vectors)
+    for part in ("alpha", "beta", "norm", "dimension"):
+        assert torch.equal(getattr(truncated, part), getattr(direct, part)), part
+    assert torch.equal(truncated.basis("uni", tau=0.3, homophily=0.6), direct.basis("uni", tau=0.3, homophily=0.6))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_truncated_in_plain_torch_it_is_what_fewer_hops_give(dtype: torch.dtype) -> None:
+    graph = connected_graph(12)  # so few nodes that channels are exhausted on the way
+    rows, x = graph.compressed_rows, signals(graph, 5, 0, dtype)
+    whole = lanczos_torch(rows, x, 15, None, None)
+    long = Factorization(whole[0], Tridiagonal(*whole[1:]))
+    assert long.dimension.max() < 15
+    for hops in (1, 4, 11, 14):
+        vectors, *small = lanczos_torch(rows, x, hops, None, None)
+        assert torch.equal(long.truncate(hops).vectors, vectors)
+        for part, expected in zip(("alpha", "beta", "norm", "dimension"), small, strict=True):
+            assert torch.equal(getattr(long.truncate(hops), part), expected), part
+
+
+def test_truncating_copies_nothing_and_cannot_add_hops() -> None:
+    graph = connected_graph()
+    fact = factorize(graph, signals(graph, 3, 0), hops=5)
+    assert fact.truncate(5) is fact
+    assert fact.truncate(2).vectors.data_ptr() == fact.vectors.data_ptr()
+    for hops in (0, 6):
+        with pytest.raises(ValueError, match=f"hops must be 1 to 5, which is what was factored, not {hops}"):
+            fact.truncate(hops)

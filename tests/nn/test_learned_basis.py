@@ -5,7 +5,7 @@ import torch
 from strategies import connected_graph, signals
 
 from unifilter import Factorization, factorize
-from unifilter.nn import LearnedUniBasis
+from unifilter.nn import LearnedUniBasis, UniFilter
 
 
 def factorization(dtype: torch.dtype = torch.float64) -> Factorization:
@@ -95,3 +95,14 @@ def test_values_out_of_range_are_refused(setting: dict[str, float]) -> None:
     name, value = next(iter(setting.items()))
     with pytest.raises(ValueError, match=rf"{name} must lie in \[0, 1\], not {value}"):
         LearnedUniBasis(**setting)
+
+
+def test_a_reset_goes_back_to_the_start_and_a_model_takes_a_basis_as_it_is() -> None:
+    basis = LearnedUniBasis(0.3, 0.4)
+    for parameter in basis.parameters():
+        torch.nn.init.constant_(parameter, 2.0)
+    learned = basis.tau.item(), basis.homophily.item()
+    model = UniFilter(4, 3, hops=5, learned_basis=basis)
+    assert (basis.tau.item(), basis.homophily.item()) == learned
+    model.reset_parameters()
+    assert (basis.tau.item(), basis.homophily.item()) == (pytest.approx(0.3), pytest.approx(0.4))

@@ -29,9 +29,10 @@ def as_graph(
         >>> as_graph(networkx.path_graph(3))
         Graph(num_nodes=3, num_edges=2, weighted=False, self_loops='remove', duplicates='sum', isolated=0)
     """
+    listed = isinstance(graph, Tensor) or (isinstance(graph, np.ndarray) and _is_edge_list(graph))
     if isinstance(graph, Graph):
         found = graph.with_self_loops(self_loops)
-    elif isinstance(graph, Tensor) or (isinstance(graph, np.ndarray) and _is_edge_list(graph)):
+    elif listed:
         found = Graph.from_edges(graph, num_nodes, edge_weight, self_loops=self_loops)
     elif sp.issparse(graph) or isinstance(graph, np.ndarray):
         found = Graph.from_scipy(graph, self_loops=self_loops)
@@ -44,9 +45,10 @@ def as_graph(
             f"a graph is a Graph, a PyG Data, a networkx graph, a scipy sparse matrix or an edge list [2, num_edges], "
             f"not {type(graph).__name__}: build one with Graph.from_edges"
         )
-    if edge_weight is not None and not isinstance(graph, (Tensor, np.ndarray)):
+    if edge_weight is not None and not listed:
+        kind = "an adjacency" if isinstance(graph, np.ndarray) else f"a {type(graph).__name__}"
         raise ValueError(
-            f"edge_weight goes with an edge list, and a {type(graph).__name__} brings its own weights: leave it out, "
+            f"edge_weight goes with an edge list, and {kind} brings its own weights: leave it out, "
             "or pass Graph.from_edges(edge_index, edge_weight=...)"
         )
     if num_nodes is not None and found.num_nodes != num_nodes:

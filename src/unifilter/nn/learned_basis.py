@@ -32,16 +32,21 @@ class LearnedUniBasis(nn.Module):
         self, tau: float = 0.5, homophily: float = 0.5, learn_tau: bool = True, learn_theta: bool = True
     ) -> None:
         super().__init__()
-        start = {"tau": check_fraction("tau", tau), "homophily": check_fraction("homophily", homophily)}
+        self._start = {"tau": check_fraction("tau", tau), "homophily": check_fraction("homophily", homophily)}
         self.raw = nn.ParameterDict()
         self._known_powers: tuple[Tensor | None, Tensor | None] = (None, None)
         for name, learned in (("tau", learn_tau), ("homophily", learn_theta)):
-            value = torch.tensor(start[name], dtype=torch.get_default_dtype())
+            value = torch.tensor(self._start[name], dtype=torch.get_default_dtype())
             if learned:
-                share = (value.clamp(_MARGIN, 1 - _MARGIN) - _CLOSEST) / (1 - 2 * _CLOSEST)
-                self.raw[name] = nn.Parameter(torch.logit(share))
+                self.raw[name] = nn.Parameter(_raw(value))
             else:
                 self.register_buffer(f"fixed_{name}", value)
+
+    def reset_parameters(self) -> None:
+        """Go back to where what is learned started."""
+        with torch.no_grad():
+            for name, parameter in self.raw.items():
+                parameter.copy_(_raw(parameter.new_tensor(self._start[name])))
 
     @property
     def tau(self) -> Tensor:
@@ -75,3 +80,8 @@ class LearnedUniBasis(nn.Module):
             powers = Monomial().coefficients(tridiagonal)
             self._known_powers = tridiagonal.alpha, powers
         return powers
+
+
+def _raw(value: Tensor) -> Tensor:
+    """The parameter that gives a value, or the closest value that it can start from."""
+    return torch.logit((value.clamp(_MARGIN, 1 - _MARGIN) - _CLOSEST) / (1 - 2 * _CLOSEST))

@@ -85,16 +85,26 @@ class Specformer(GraphModule):
         self.output = nn.Linear(hidden_channels, out_channels)
         self.filter_weights = nn.ParameterList(torch.ones(heads + 1, width) for _ in range(num_layers))
         self.norms = nn.ModuleList(make_norm(norm, width) for _ in range(num_layers))
-        self.reset_parameters()
+        self._start_small()
 
     def reset_parameters(self) -> None:
+        for module in self.modules():
+            if isinstance(module, (nn.LayerNorm, nn.BatchNorm1d)):
+                module.reset_parameters()
+            elif isinstance(module, nn.MultiheadAttention):
+                module._reset_parameters()
+        self._start_small()
+
+    def _start_small(self) -> None:
         """Linear layers normal with a small spread and no bias; filters that add everything up, or as small."""
         for module in self.modules():
             if isinstance(module, nn.Linear):
                 nn.init.normal_(module.weight, std=_SPREAD)
                 nn.init.zeros_(module.bias)
-        if self.norm != "none":
-            for weights in self.filter_weights:
+        for weights in self.filter_weights:
+            if self.norm == "none":
+                nn.init.ones_(weights)
+            else:
                 nn.init.normal_(weights, std=_SPREAD)
 
     def forward(self, x: Features, edge_index: EdgeIndex, edge_weight: Tensor | None = None) -> Tensor:

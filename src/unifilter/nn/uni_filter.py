@@ -101,7 +101,7 @@ class UniFilter(GraphModule):
         self._basis, self.learned_basis = basis, learned_basis
         self._factored: _Factored | None = None
         self.mlp = MLP(in_channels, hidden_channels, out_channels, num_layers, dropout, batch_norm)
-        self.reset_parameters()
+        self._reset_weights()
 
     @property
     def weights(self) -> Tensor:
@@ -131,6 +131,11 @@ class UniFilter(GraphModule):
         self.norm, self.dimension = tridiagonal.norm, tridiagonal.dimension
 
     def reset_parameters(self) -> None:
+        if self.learned_basis is not None:
+            self.learned_basis.reset_parameters()
+        self._reset_weights()
+
+    def _reset_weights(self) -> None:
         nn.init.constant_(self.filter_weights, 1 / self.num_vectors)
         self.mlp.reset_parameters()
 
