@@ -97,3 +97,21 @@ def test_few_keys_work_too() -> None:
     torch.testing.assert_close(attention(q, k, v), scaled_dot_product_attention(q, k, v))
     mean = torch.stack([attention(q, k, v, 0.5).detach() for _ in range(4000)]).mean(dim=0)
     torch.testing.assert_close(mean, attention(q, k, v).detach(), atol=0.1, rtol=0)
+
+
+def test_nothing_as_large_as_all_weights_is_kept_for_the_backward_pass() -> None:
+    saved: list[int] = []
+
+    def remember(tensor: Tensor) -> Tensor:
+        saved.append(tensor.numel())
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(remember, lambda tensor: tensor):
+        attention(*inputs(), 0.5)
+    assert max(saved) == HEADS * LENGTH * CHANNELS
+
+
+def test_weights_are_worked_on_in_parts_of_bounded_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_WEIGHTS_AT_ONCE", 5 * LENGTH)
+    q, k, _ = inputs()
+    assert {tuple(weights.shape) for *_, weights, _ in module._parts(q, k)} == {(5, LENGTH)}
