@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import shutil
 from pathlib import Path
 
 from unifilter._internal.files import whole_file
+from unifilter._internal.folders import user_folder
 from unifilter.datasets.catalogue import DataFile, Form
 
 ENVIRONMENT_VARIABLE = "UNIFILTER_DATA"
@@ -20,12 +20,7 @@ def data_directory(data_dir: str | Path | None = None) -> Path:
         data_dir: The folder; by default the one that the environment variable ``UNIFILTER_DATA`` names, else the
             user's cache folder.
     """
-    folder = data_dir if data_dir is not None else os.environ.get(ENVIRONMENT_VARIABLE)
-    if folder:
-        return Path(folder).expanduser()
-    from platformdirs import user_cache_dir
-
-    return Path(user_cache_dir("unifilter"))
+    return user_folder(data_dir, ENVIRONMENT_VARIABLE)
 
 
 def missing_files(form: Form, folder: Path) -> list[DataFile]:

@@ -21,6 +21,7 @@ import torch
 from torch import Tensor
 
 from unifilter._internal.files import whole_file
+from unifilter._internal.folders import user_folder
 from unifilter.factorization.block_eigensolver import block_size, largest_pairs
 from unifilter.graph import Graph
 
@@ -159,14 +160,7 @@ def _half_of_memory() -> int:
 
 def _cache_folder(cache_dir: str | Path | None) -> Path:
     """The folder, which exists and can be written to: better to know before an hour of work than after."""
-    if cache_dir is not None:
-        folder = Path(cache_dir)
-    elif os.environ.get(ENVIRONMENT_VARIABLE):
-        folder = Path(os.environ[ENVIRONMENT_VARIABLE]).expanduser() / "eigen"
-    else:
-        from platformdirs import user_cache_dir
-
-        folder = Path(user_cache_dir("unifilter")) / "eigen"
+    folder = user_folder(cache_dir, ENVIRONMENT_VARIABLE, "eigen")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
