@@ -64,7 +64,7 @@ def test_an_interrupted_copy_leaves_the_old_file_and_nothing_else(
     def interrupted(*args: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(f"unifilter.datasets.storage.{step}", interrupted)
+    monkeypatch.setattr(step, interrupted)
     with pytest.raises(KeyboardInterrupt):
         place(source, target)
     assert target.read_bytes() == b"old"
