@@ -103,6 +103,7 @@ def test_a_device_that_is_not_there_is_refused(tmp_path: Path) -> None:
     assert result.exit_code == 2
     assert "the device 'cuda:7' cannot be used here" in result.stderr
     assert "pass --device cpu" in result.stderr
+    assert not (tmp_path / "run").exists()
 
 
 def test_interrupted_it_says_how_to_go_on_and_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -89,7 +89,7 @@ class Page {
           weightsCaption(explanation)),
         this.weightsData(first)),
       response: responseChart(
-        card(grid, "response", trained ? "Filter response" : "Filter response of equal weights", responseCaption(energy.span)),
+        card(grid, "response", trained ? "Filter response" : "Filter response of equal weights", responseCaption(energy.span, explanation.response_is_learned)),
         this.responseData(first), energy.span),
       energy: energyChart(
         card(grid, "energy", "Spectral density, cumulative", `From Gauss quadrature. ${labels ? "Solid: features, dashed: labels. " : ""}The truth lies within the bands.`),
@@ -221,8 +221,11 @@ function weightsCaption({ splits, response_is_learned: elsewhere }) {
   return splits === 1 ? "A bar for each hop." : `A bar for each hop, mean over ${splits} splits; thin lines are one standard deviation.`;
 }
 
-function responseCaption([first, last]) {
-  return `Median over the channels, each weighted by the energy it can have at λ; the band lies between the quartiles. The axis fits λ from ${first.toFixed(2)} to ${last.toFixed(2)}, which holds 98 % of the features' energy; in the shaded parts a curve may leave it.`;
+function responseCaption([first, last], elsewhere) {
+  const what = elsewhere
+    ? "The learned filter, which no slider moves: median over its channels; the band lies between the quartiles."
+    : "Median over the channels, each weighted by the energy it can have at λ; the band lies between the quartiles.";
+  return `${what} The axis fits λ from ${first.toFixed(2)} to ${last.toFixed(2)}, which holds 98 % of the features' energy; in the shaded parts a curve may leave it.`;
 }
 
 function facts({ nodes, edges, channels, hops, krylov, homophily, homophily_from: from }) {

@@ -9,6 +9,7 @@ _SPELLINGS = (
     (r"\bresume=True", "--resume"),
     (r"\bknown=\[\.\.\.\]", "--known"),
     (r"\banother folder\b", "another --out"),
+    (r"\bexplain\(factorize\(graph, x\)\)", "`unifilter explain DATASET`"),
     (r"\bdevice='([^']*)'", r"--device \1"),
     (r"\banother study file\b", "another --study"),
     (r"\banother port\b", "another --port"),

@@ -63,7 +63,7 @@ def _draw_response(axes: Any, explanation: SpectralExplanation) -> None:
     axes.fill_between(
         GRID, curves.response_low, curves.response_high, color=_BLUE, alpha=0.2, linewidth=0, label="quartiles"
     )
-    axes.plot(GRID, curves.response, color=_BLUE, label="median over channels, weighted by energy")
+    axes.plot(GRID, curves.response, color=_BLUE, label="median over channels")
     # Where the features have no energy the curve means nothing, and may leave the axis.
     outside = {"color": "0.5", "alpha": 0.15, "linewidth": 0}
     first, last = explanation.feature_energy.span

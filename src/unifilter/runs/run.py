@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from unifilter._internal.checks import check_device
 from unifilter._internal.files import write_csv
 from unifilter.data import NodeDataset
 from unifilter.estimators import Fitted, check_storable, delete_checkpoints, fit
@@ -46,7 +47,9 @@ class Run:
         resume: bool = False,
         device: str = "cpu",
     ) -> None:
-        check_storable(method)  # now, and not after the first split
+        # Now, and not after the first split, when a folder is there.
+        check_storable(method)
+        check_device(device)
         self.folder, self.method, self.dataset, self.device = folder, method, dataset, device
         self._files = RunFolder(folder)
         self.splits = [dataset.split(split, index) for index in range(count)]
