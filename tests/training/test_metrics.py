@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
-from unifilter.training import METRICS, all_scores, score
+from unifilter.data import METRICS
+from unifilter.training import all_scores, score
 
 # Six rows of three classes; predictions 0, 2, 1, 1, 0, 2.
 LOGITS = torch.tensor([[2.0, 0, 1], [0, 1, 3], [-1, 5, 0], [0, 2, 1], [4, 3, 2], [0, 0, 1]])
