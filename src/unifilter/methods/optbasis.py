@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from functools import partial
+from typing import Any, ClassVar, cast
 
 from unifilter.methods.method import Learner, Method, ModelShape
 from unifilter.methods.problem import Problem
@@ -106,7 +107,6 @@ class OptBasisMethod(Method):
     def build(self, problem: Problem) -> Learner:
         learner = super().build(problem)
         x, graph = problem.workspace.inputs(self.features), problem.workspace.graph()
-        model = learner.model
         # The basis belongs to the hidden channels as training leaves them.
-        learner.finish = lambda: model.remember_basis(x, graph) if isinstance(model, OptBasisGNN) else None
+        learner.finish = partial(cast(OptBasisGNN, learner.model).remember_basis, x, graph)
         return learner
