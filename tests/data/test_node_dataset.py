@@ -54,13 +54,21 @@ def test_a_named_class_without_nodes_counts() -> None:
     assert small(class_names=("a", "b", "c")).num_classes == 3
 
 
-def test_features_are_float32_and_stay_sparse() -> None:
-    assert small(features=torch.ones(5, 2, dtype=torch.float64)).features.dtype == torch.float32
-    for sparse in (sp.csr_array(np.eye(5)), torch.eye(5).to_sparse_coo()):
-        features = small(features=sparse).features
-        assert features.layout == torch.sparse_csr
-        assert features.dtype == torch.float32
-        assert torch.equal(features.to_dense(), torch.eye(5))
+def test_features_keep_their_precision_and_stay_sparse() -> None:
+    for dtype in (torch.float32, torch.float64):
+        assert small(features=torch.ones(5, 2, dtype=dtype)).features.dtype == dtype
+        for sparse in (sp.csr_array(torch.eye(5, dtype=dtype).numpy()), torch.eye(5, dtype=dtype).to_sparse_coo()):
+            features = small(features=sparse).features
+            assert features.layout == torch.sparse_csr
+            assert features.dtype == dtype
+            assert torch.equal(features.to_dense(), torch.eye(5, dtype=dtype))
+
+
+def test_the_checksum_sees_what_single_precision_cannot_hold() -> None:
+    third = torch.full((5, 2), 1 / 3, dtype=torch.float64)
+    single = small(features=third.float())
+    assert small(features=third).checksum != single.checksum
+    assert small(features=third.float().double()).checksum == single.checksum
 
 
 @pytest.mark.parametrize(
@@ -74,7 +82,7 @@ def test_features_are_float32_and_stay_sparse() -> None:
         ({"labels": torch.zeros(4)}, "labels must have one class index per node"),
         ({"labels": torch.tensor([0, 1, -2, 0, 0])}, "the label of node 2 is -2"),
         ({"class_names": ("only",)}, "node 1 is of class 1, but there are 1 class_names: name every class"),
-        ({"metric": "f1"}, "metric must be one of 'accuracy', 'roc_auc', not 'f1'"),
+        ({"metric": "f1"}, "metric must be one of 'accuracy', 'macro_f1', 'roc_auc', not 'f1'"),
         ({"feature_scaling": "column"}, "feature_scaling must be one of 'raw', 'row', 'l2'"),
         (
             {"splits": {"mine": (Split("mine", 0, part(0), part(0), part(1)),)}},

@@ -142,7 +142,7 @@ def test_one_thing_is_done_at_a_time(long_training: Session, tmp_path: Path) -> 
 def test_nothing_is_trained_while_a_data_set_is_opened(monkeypatch: pytest.MonkeyPatch) -> None:
     opened, entered, leave = session(), threading.Event(), threading.Event()
 
-    def slow(name: str, data_dir: object) -> Any:
+    def slow(name: str, data_dir: object, device: str) -> Any:
         entered.set()
         leave.wait(10)
         return karate()

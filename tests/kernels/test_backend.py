@@ -37,7 +37,7 @@ labels = torch.arange(60) % 3
 model = UniFilterClassifier(hops=4, tau=0.5, homophily=0.5, dropout=0.4, basis_dropout=0.3, epochs=4)
 model.fit(graph, x, labels, train=range(45), val=range(45, 60))
 decoupled = DecoupledFilter(40, 3, Bernstein(), torch.ones(5), hops=4, hidden_channels=16)
-decoupled(graph, x).square().sum().backward()
+decoupled(x, graph).square().sum().backward()
 gradients = [parameter.grad.abs().sum().item() for parameter in decoupled.parameters()]
 found = [name for name in sys.modules if name.startswith("unifilter.kernels.compiled") or name.startswith("numba")]
 print(any(sys.modules[name] is not None for name in found))

@@ -93,9 +93,12 @@ def scale_rows(features: Tensor, scaling: Literal["row", "l2"]) -> Tensor:
 
 
 def features_digest(features: Tensor) -> bytes:
-    """A digest of the non-zero entries: the same for sparse and dense features that hold the same numbers."""
+    """A digest of the non-zero entries: the same for sparse and dense features that hold the same numbers, and for
+    both precisions where the numbers are the same in both.
+    """
     counts, columns, values = hashlib.sha256(), hashlib.sha256(), hashlib.sha256()
     matrix = _as_numpy_or_scipy(features)
+    number = "<f4" if _are_single(matrix) else "<f8"
     for start in range(0, matrix.shape[0], _BLOCK_ROWS):
         # A copy: a slice of a sparse matrix may share its memory, and is changed here.
         block = sp.csr_array(matrix[start : start + _BLOCK_ROWS], copy=True)
@@ -103,9 +106,21 @@ def features_digest(features: Tensor) -> bytes:
         block.sort_indices()
         counts.update(np.diff(block.indptr).astype("<i8").tobytes())
         columns.update(block.indices.astype("<i8").tobytes())
-        values.update(block.data.astype("<f8" if block.data.dtype == np.float64 else "<f4").tobytes())
+        values.update(block.data.astype(number).tobytes())
     shape = np.array(matrix.shape, dtype="<i8").tobytes()
     return shape + counts.digest() + columns.digest() + values.digest()
+
+
+def _are_single(matrix: Any) -> bool:
+    """Whether single precision holds every number exactly."""
+    numbers = sp.csr_array(matrix).data if sp.issparse(matrix) else matrix
+    if numbers.dtype != np.float64:
+        return True
+    with np.errstate(over="ignore"):
+        rows = range(0, len(numbers), _BLOCK_ROWS)
+        return all(
+            np.array_equal(part.astype(np.float32), part) for part in (numbers[row : row + _BLOCK_ROWS] for row in rows)
+        )
 
 
 def _as_numpy_or_scipy(x: Any) -> Any:
