@@ -113,7 +113,7 @@ def features_digest(features: Tensor) -> bytes:
 
 def _are_single(matrix: Any) -> bool:
     """Whether single precision holds every number exactly."""
-    numbers = sp.csr_array(matrix).data if sp.issparse(matrix) else matrix
+    numbers: np.ndarray = matrix if isinstance(matrix, np.ndarray) else sp.csr_array(matrix).data
     if numbers.dtype != np.float64:
         return True
     with np.errstate(over="ignore"):
