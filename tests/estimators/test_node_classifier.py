@@ -23,6 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 from torch_geometric.data import Data
 
 from unifilter import Graph, NodeClassifier, UniFilterClassifier
+from unifilter.datasets import load_dataset
 from unifilter.estimators import TrainedModel
 from unifilter.methods import METHODS
 from unifilter.methods.sgc import SGCMethod
@@ -373,3 +374,11 @@ def test_weights_are_those_of_the_filter() -> None:
     assert weights.shape == (3,)
     assert fitted("gcn").weights_ is None
     assert isinstance(fitted("gcn").model_, TrainedModel)
+
+
+def test_with_a_graph_at_construction_fit_takes_nodes() -> None:
+    karate = load_dataset("karate")
+    clf = NodeClassifier("sgc", graph=karate.graph, x=karate.features, epochs=2)
+    for wrong in ((karate.graph, karate.features, karate.labels), (range(34),)):
+        with pytest.raises(ValueError, match=r"so fit takes nodes and their classes: fit\(nodes, y\)"):
+            clf.fit(*wrong)

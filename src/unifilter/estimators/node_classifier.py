@@ -198,8 +198,10 @@ class NodeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         if self.graph is not None:
             nodes, labels = node_column(graph), x if y is None else y
-            if labels is None:
-                raise ValueError("the graph was given to the constructor, so fit takes nodes and their classes")
+            if labels is None or (x is not None and y is not None):
+                raise ValueError(
+                    "the graph was given to the constructor, so fit takes nodes and their classes: fit(nodes, y)"
+                )
             graph, x = graph_and_features(self.graph, self.x)
             y, train = labels_at(nodes, labels, graph.num_nodes), nodes
         elif is_data(graph):
