@@ -15,8 +15,8 @@ from unifilter.estimators.trained_model import TrainedModel
 from unifilter.methods import Learner, Method, Problem
 from unifilter.training import Checkpoint, History, all_scores, train
 
-# Rows predicted at once: enough to keep the cores busy, few enough that the hidden layers stay small.
-_ROWS_AT_ONCE = 65_536
+# At least this many rows are predicted at once, which keeps the cores busy.
+_ROWS_AT_ONCE = 1024
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,7 +137,10 @@ def _finish(requested: Method, method: Method, learner: Learner, history: Histor
         learner.finish()
     learner.model.eval()
     every = torch.arange(problem.dataset.num_nodes, device=problem.workspace.device)
-    logits = torch.cat([learner.forward(part) for part in torch.split(every, _ROWS_AT_ONCE)]).cpu()
+    # Not more rows than in training, so that this last pass needs no more memory. A model that computes the whole graph
+    # each time does so once.
+    rows = max(len(problem.train), _ROWS_AT_ONCE) if learner.row_wise else len(every)
+    logits = torch.cat([learner.forward(part) for part in torch.split(every, rows)]).cpu()
     model = TrainedModel(method, learner.shape, learner.model.cpu(), problem.dataset.class_values, requested)
     return Fitted(model, history, logits, learner.refit)
 

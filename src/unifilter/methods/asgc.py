@@ -108,6 +108,7 @@ class ASGCMethod(Method):
             Patience(),
             solve=solve,
             refit=self.refit,
+            row_wise=True,
         )
 
 

@@ -60,6 +60,7 @@ class Learner:
         solve: Sets the model's weights from some nodes, for methods that are not trained by gradient; the groups and
             the stop rule are then not used.
         refit: Whether to solve once more on training and validation nodes, after the validation score was taken.
+        row_wise: Whether ``forward`` computes the rows of the given nodes alone, so that a few nodes cost little.
     """
 
     model: GraphModule
@@ -70,6 +71,7 @@ class Learner:
     finish: Callable[[], None] | None = None
     solve: Callable[[Tensor], None] | None = None
     refit: bool = False
+    row_wise: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

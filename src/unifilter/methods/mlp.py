@@ -58,4 +58,11 @@ class MLPMethod(Method):
         # Rows of dense features: unlike a model on the graph, an MLP need not look at all nodes.
         x, shape = problem.workspace.features(self.features), self.shape(problem)
         model = self.network(shape).to(x)
-        return Learner(model, shape, lambda nodes: model(x[nodes]), self.parameter_groups(model), self.stop_rule())
+        return Learner(
+            model,
+            shape,
+            lambda nodes: model(x[nodes]),
+            self.parameter_groups(model),
+            self.stop_rule(),
+            row_wise=True,
+        )

@@ -78,6 +78,7 @@ class SGCMethod(Method):
             lambda nodes: model.forward_propagated(propagated[nodes]),
             self.parameter_groups(model),
             self.stop_rule(),
+            row_wise=True,
         )
 
 

@@ -51,4 +51,5 @@ class SIGNMethod(Method):
             lambda nodes: model.forward_powers(powers[:, nodes]),
             self.parameter_groups(model),
             self.stop_rule(),
+            row_wise=True,
         )

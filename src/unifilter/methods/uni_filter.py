@@ -202,7 +202,14 @@ class UniFilterMethod(Method):
         model = self.network(shape).to(fact.vectors)
         model.attach(fact.tridiagonal)
         rows = model.rows_of(fact)
-        return Learner(model, shape, lambda nodes: model(rows[nodes]), self.parameter_groups(model), self.stop_rule())
+        return Learner(
+            model,
+            shape,
+            lambda nodes: model(rows[nodes]),
+            self.parameter_groups(model),
+            self.stop_rule(),
+            row_wise=True,
+        )
 
     def _basis(self, tau: float | str | None, homophily: float | None) -> Basis:
         if self.basis == "uni":
