@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import hypothesis
 import numpy as np
 import pytest
 import scipy.sparse as sp
 import torch
+from hypothesis import strategies as st
 
 from unifilter._internal.checks import (
     as_feature_matrix,
@@ -14,6 +16,7 @@ from unifilter._internal.checks import (
     check_edges,
     check_fraction,
     check_hops,
+    consecutive_labels,
 )
 
 SOURCE, TARGET = np.array([0, 1, 2]), np.array([1, 2, 3])
@@ -263,3 +266,21 @@ def test_read_only_features_are_taken_without_a_warning() -> None:
 def test_zeros_and_ones_are_not_taken_for_node_indices() -> None:
     with pytest.raises(ValueError, match=r"train names node 0 more than once: pass each node once, or mask.bool\(\)"):
         as_node_mask([1, 0, 1, 0], 4, "train")
+
+
+def test_labels_that_could_not_be_counted() -> None:
+    """numpy makes room for every index up to the largest, and writes outside of it where that is 2^63 - 1."""
+    message = r"the label of node 1 is {}, but there cannot be more classes than nodes \(3\): number the classes 0, 1"
+    for large in (3, 2**63 - 1):
+        with pytest.raises(ValueError, match=message.format(large)):
+            as_labels(np.array([0, large, -1]), 3)
+    assert as_labels([0, 3, -1], 3, num_classes=4).tolist() == [0, 3, -1]
+    with pytest.raises(ValueError, match="the label of node 0 is 18446744073709551615: classes count from 0"):
+        as_labels(np.array([2**64 - 1, 0], dtype=np.uint64), 2)
+
+
+@hypothesis.given(st.lists(st.one_of(st.just(-1), st.integers(0, 2**63 - 1)), min_size=1, max_size=20))
+def test_labels_of_any_size_become_classes_without_gaps(labels: list[int]) -> None:
+    indices, found = consecutive_labels(np.array(labels), len(labels))
+    assert [found[index] if index >= 0 else -1 for index in indices] == labels
+    assert found.tolist() == sorted({label for label in labels if label >= 0})

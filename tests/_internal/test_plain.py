@@ -41,7 +41,11 @@ def test_numbers_of_numpy_tuples_and_bases_are_written_out(value: Any, expected:
     assert type(found) is type(expected)
 
 
-@pytest.mark.parametrize("value", [object(), {1, 2}, Jacobi, [1, {"a": 1j}], np.ones(2)], ids=str)
+@pytest.mark.parametrize(
+    "value",
+    [object(), {1, 2}, Jacobi, [1, {"a": 1j}], np.ones(2)],
+    ids=["object", "set", "class", "complex number", "array"],
+)
 def test_what_json_cannot_hold_is_refused(value: Any) -> None:
     with pytest.raises(ValueError, match=r"cannot be stored: use numbers, strings, booleans, lists or None"):
         plain(value)

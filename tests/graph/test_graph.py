@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pickle
 from types import SimpleNamespace
 
 import networkx as nx
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch_geometric.data import Data
 
-from unifilter.graph import Duplicates, Graph, SelfLoops
+from unifilter.graph import Duplicates, EdgeFacts, Graph, SelfLoops
 
 EdgeList = tuple[int, np.ndarray, np.ndarray]
 
@@ -234,3 +235,32 @@ def test_propagate_refuses_bad_signals() -> None:
         graph.propagate(torch.ones(2, 5))
     with pytest.raises(ValueError, match=r"feature column 0 of node 1 is not finite \(inf\): impute or drop it"):
         graph.propagate(torch.tensor([1.0, float("inf"), 1.0]))
+
+
+@given(edge_lists(), st.booleans(), st.sampled_from(["remove", "add"]), st.sampled_from(["sum", "max"]))
+def test_facts_of_the_edges_by_counting(
+    listed: EdgeList, weighted: bool, self_loops: SelfLoops, duplicates: Duplicates
+) -> None:
+    nodes, edges, weights = listed
+    graph = Graph.from_edges(edges, nodes, weights if weighted else None, self_loops=self_loops, duplicates=duplicates)
+    kept = [
+        (u, v) for (u, v), weight in zip(edges.T.tolist(), weights, strict=True) if u != v and (weight or not weighted)
+    ]
+    assert graph.edge_facts == EdgeFacts(
+        given=edges.shape[1],
+        one_directional=sum((v, u) not in kept for u, v in set(kept)),
+        duplicates=len(kept) - len(set(kept)),
+        self_loops=sum(u == v for u, v in edges.T.tolist()),
+        weighted=graph.weights is not None,
+    )
+
+
+def test_facts_of_the_edges_stay_and_say_nothing_of_the_content() -> None:
+    once, twice = (Graph.from_edges(np.array(edges)) for edges in ([[0, 1], [1, 2]], [[0, 1, 1, 2], [1, 0, 2, 1]]))
+    assert once.edge_facts != twice.edge_facts
+    assert once.checksum == twice.checksum
+    for same in (pickle.loads(pickle.dumps(twice)), twice.to("cpu"), twice.with_self_loops("add")):
+        assert same.edge_facts == twice.edge_facts
+    bare = Graph(twice.row_start, twice.neighbours, None, self_loops="remove", duplicates="sum")
+    assert bare.edge_facts is None
+    assert bare.to("meta").edge_facts is None

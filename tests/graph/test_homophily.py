@@ -248,3 +248,11 @@ def test_published_figures(name: str, num_edges: int, homophily: float, decimals
 def test_adjusted_homophily_of_minesweeper() -> None:
     graph, _, labels = real_graph("minesweeper")
     assert round(adjusted_homophily(graph, labels), 3) == 0.009
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+def test_measures_do_not_depend_on_how_classes_are_numbered(measure: Measure) -> None:
+    graph = Graph.from_edges(torch.tensor([[0, 1, 2, 3, 0], [1, 2, 3, 4, 4]]))
+    small, large = torch.tensor([0, 0, 1, 2, 2]), torch.tensor([7, 7, 10**12, 2**63 - 1, 2**63 - 1])
+    assert measure(graph, large) == measure(graph, small)
+    assert estimate_homophily(graph, large, [0, 1, 2, 3]) == estimate_homophily(graph, small, [0, 1, 2, 3])

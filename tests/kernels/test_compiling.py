@@ -1,14 +1,18 @@
 from __future__ import annotations
 
 import os
+import runpy
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 import unifilter
+from unifilter.kernels.compiled.compiling import compile_kernel
 
 SCRIPT = """
 import torch
@@ -65,3 +69,25 @@ def test_where_nothing_can_be_written_beside_the_source_the_user_s_folder_is_tak
     rows, hits, place = run(package)
     assert (rows, hits) == ("50", "1")
     assert not Path(place).is_relative_to(package)
+
+
+def test_two_processes_that_compile_at_once_do_not_mix_up_their_machine_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = tmp_path / "width.py"
+    source.write_text("def width(x):\n    return x.itemsize\n", encoding="utf-8")
+    width = runpy.run_path(str(source))["width"]
+    # A dispatcher is what a process has. Both find an empty index, and one writes while the other does.
+    one, other, later = (compile_kernel(width) for _ in range(3))
+    for process in (one, other):
+        monkeypatch.setattr(process._cache._cache_file, "_load_index", dict)
+    written = one._cache._cache_file._save_data
+
+    def meanwhile(*arguments: Any) -> None:
+        assert other(np.ones(3, np.float64)) == 8
+        written(*arguments)
+
+    monkeypatch.setattr(one._cache._cache_file, "_save_data", meanwhile)
+    assert one(np.ones(3, np.float32)) == 4
+    assert later(np.ones(3, np.float64)) == 8
+    assert later(np.ones(3, np.float32)) == 4

@@ -206,8 +206,41 @@ def _check_finite(matrix: Tensor) -> None:
     )
 
 
-def as_labels(labels: Any, num_nodes: int) -> np.ndarray:
-    """Class indices as int64 ``[num_nodes]``; -1 stays what it is, unknown."""
+def as_labels(labels: Any, num_nodes: int, num_classes: int = 0) -> np.ndarray:
+    """Class indices as int64 ``[num_nodes]``, which may be counted; -1 stays what it is, unknown.
+
+    Args:
+        labels: The indices.
+        num_nodes: How many nodes there are. They are of as many classes at most.
+        num_classes: How many classes are known from elsewhere, where it may be more than there are nodes.
+    """
+    values = _whole_labels(labels, num_nodes)
+    most = max(num_nodes, num_classes)
+    wrong = values >= most
+    if wrong.any():
+        # Counting makes room for every index up to the largest.
+        first = int(wrong.argmax())
+        raise ValueError(
+            f"the label of node {first} is {values[first]}, but there cannot be more classes than nodes ({num_nodes}): "
+            "number the classes 0, 1, 2, ..., as np.unique(labels, return_inverse=True)[1] does"
+        )
+    return values
+
+
+def consecutive_labels(labels: Any, num_nodes: int) -> tuple[np.ndarray, np.ndarray]:
+    """Class indices without gaps, int64 ``[num_nodes]``, -1 where unknown; and the labels they stand for, ascending.
+
+    Labels are any whole numbers from 0, however large: their order counts, not their size.
+    """
+    values = _whole_labels(labels, num_nodes)
+    known = values >= 0
+    found, index = np.unique(values[known], return_inverse=True)
+    indices = np.full(num_nodes, -1, dtype=np.int64)
+    indices[known] = index
+    return indices, found
+
+
+def _whole_labels(labels: Any, num_nodes: int) -> np.ndarray:
     values = labels.detach().cpu().numpy() if isinstance(labels, Tensor) else np.asarray(labels)
     if values.shape != (num_nodes,):
         raise ValueError(
@@ -219,11 +252,13 @@ def as_labels(labels: Any, num_nodes: int) -> np.ndarray:
     )
     if not whole:
         raise ValueError(f"labels must be whole numbers, not {values.dtype}: encode classes as 0, 1, 2, ...")
-    values = values.astype(np.int64)
+    given, values = values, values.astype(np.int64)
     wrong = values < -1
+    if given.dtype.kind == "u":  # what int64 cannot hold became negative
+        wrong = values < 0
     if wrong.any():
         first = int(wrong.argmax())
-        raise ValueError(f"the label of node {first} is {values[first]}: classes count from 0, and -1 means unknown")
+        raise ValueError(f"the label of node {first} is {given[first]}: classes count from 0, and -1 means unknown")
     return values
 
 

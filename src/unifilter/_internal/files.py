@@ -41,8 +41,12 @@ def whole_text_file(path: str | os.PathLike[str]) -> Iterator[TextIO]:
 
 
 def write_csv(path: str | os.PathLike[str], header: Iterable[str], rows: Iterable[Iterable[object]]) -> None:
-    """A table with a line of names."""
+    """A table with a line of names; a list is one cell, with semicolons."""
     with whole_text_file(path) as file:
         writer = csv.writer(file)
         writer.writerow(header)
-        writer.writerows(rows)
+        writer.writerows([_cell(value) for value in row] for row in rows)
+
+
+def _cell(value: object) -> object:
+    return "; ".join(map(str, value)) if isinstance(value, list) else value

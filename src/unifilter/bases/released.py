@@ -5,8 +5,12 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from unifilter._internal.scaling import power_of_two
 from unifilter.bases.monomial import Monomial
 from unifilter.bases.tridiagonal import Tridiagonal
+
+# Its square is finite in single precision, and its last digit far above 1 in both.
+_LARGE = 1e15
 
 
 def released_coefficients(tridiagonal: Tridiagonal, tau: float, homophily: float) -> Tensor:
@@ -28,8 +32,12 @@ def released_coefficients(tridiagonal: Tridiagonal, tau: float, homophily: float
     for k in range(1, tridiagonal.hops + 1):
         mean = total / k
         inner = (mean * mixed[-1]).sum(dim=0)
-        root = ((inner / cosine) ** 2 - ((k - 1) * cosine + 1) / k).clamp(min=0).sqrt()
+        share = (inner / cosine).abs()
+        # Beside a large square the rest is below its rounding, and the root of a square is the number.
+        root = (share.clamp(max=_LARGE) ** 2 - ((k - 1) * cosine + 1) / k).clamp(min=0).sqrt()
+        root = torch.where(share > _LARGE, share, root)
         direction = mean + root * unit[k]
+        direction = direction / power_of_two(direction.abs().amax(dim=0))
         length = torch.linalg.vector_norm(direction, dim=0)
         rotated = torch.where(length > 0, direction / length, 0.0)
         total = total + rotated

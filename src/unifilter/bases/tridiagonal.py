@@ -9,6 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from unifilter._internal.scaling import power_of_two
+
 
 @dataclass(frozen=True, repr=False)
 class Tridiagonal:
@@ -115,6 +117,8 @@ class Tridiagonal:
         ``[m, channels]`` in [0, 1]; a zero vector has frequency 0.
         """
         coordinates = coefficients * self.reached
+        # Frequencies do not depend on the scale: near 1 no square over- or underflows.
+        coordinates = coordinates / power_of_two(coordinates.detach().abs().amax(dim=-2, keepdim=True))
         energy = (coordinates**2).sum(dim=-2)
         kept = (coordinates * self.multiply(coordinates)).sum(dim=-2)
         # Rounding can step over the bounds of Proposition 2.3 by an ulp.

@@ -1,5 +1,6 @@
 """The graph and what can be measured on it: propagation, homophily, frequencies of signals."""
 
+from unifilter.graph.edge_facts import EdgeFacts
 from unifilter.graph.graph import Duplicates, Graph, SelfLoops
 from unifilter.graph.graph_like import as_graph
 from unifilter.graph.homophily import (
@@ -11,9 +12,11 @@ from unifilter.graph.homophily import (
     node_homophily,
 )
 from unifilter.graph.signals import dirichlet_energy, signal_frequency
+from unifilter.graph.target_homophily import label_set_homophily, value_homophily
 
 __all__ = [
     "Duplicates",
+    "EdgeFacts",
     "Graph",
     "HomophilyEstimate",
     "SelfLoops",
@@ -23,6 +26,8 @@ __all__ = [
     "dirichlet_energy",
     "edge_homophily",
     "estimate_homophily",
+    "label_set_homophily",
     "node_homophily",
     "signal_frequency",
+    "value_homophily",
 ]

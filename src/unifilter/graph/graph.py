@@ -18,12 +18,17 @@ from unifilter._internal.checks import (
     check_edges,
     without_torch_notices,
 )
+from unifilter.graph.edge_facts import EdgeFacts
 from unifilter.kernels.compressed_rows import CompressedRows
 from unifilter.kernels.propagate import propagate
 
 if TYPE_CHECKING:
     import networkx as nx
     from torch_geometric.data import Data
+
+# Degrees between which single precision has room for everything that the kernels compute from them; the weights of
+# other graphs are normalised first.
+_ORDINARY_DEGREES = (2.0**-20, 2.0**40)
 
 SelfLoops = Literal["remove", "add"]
 Duplicates = Literal["sum", "max"]
@@ -43,6 +48,7 @@ class Graph:
     * self-loops are removed, or (``self_loops="add"``) replaced by one loop of weight 1 on every node;
     * an isolated node has a zero row in :math:`\mathbf{P}`.
 
+    ``edge_facts`` says what the edge list was like (:class:`unifilter.graph.EdgeFacts`), where that is known.
     A graph does not change once it is built, so whatever is cached on it stays true.
 
     Example:
@@ -60,6 +66,7 @@ class Graph:
         *,
         self_loops: SelfLoops,
         duplicates: Duplicates,
+        edge_facts: EdgeFacts | None = None,
     ) -> None:
         # Compressed rows of the symmetric adjacency; `weights` is None where every weight is 1, which saves the
         # kernels a load and a multiplication per edge.
@@ -68,6 +75,8 @@ class Graph:
         self.weights = weights
         self.self_loops = self_loops
         self.duplicates = duplicates
+        # Where the graph came from, not what it is: neither the checksum nor any result depends on it.
+        self.edge_facts = edge_facts
         self._matrices: dict[torch.dtype, Tensor] = {}
         # What others compute from the graph and want to keep as long as it lives.
         self.cache: dict[str, Any] = {}
@@ -95,21 +104,32 @@ class Graph:
         weight = check_edge_weight(edge_weight, source, target)
         check_choice("self_loops", self_loops, ("remove", "add"))
         check_choice("duplicates", duplicates, ("sum", "max"))
-        adjacency = _merged_adjacency(source, target, weight, nodes, duplicates)
-        adjacency = adjacency.maximum(adjacency.T).tocsr()
+        directed, merged = _merged_adjacency(source, target, weight, nodes, duplicates)
+        adjacency = directed.maximum(directed.T).tocsr()
+        one_directional = adjacency.nnz - directed.nnz
         if self_loops == "add":
             adjacency = (adjacency + sp.identity(nodes, dtype=adjacency.dtype, format="csr")).tocsr()
         adjacency.sort_indices()
         weighted = weight is not None and bool((adjacency.data != 1).any())
         device = edge_index.device if isinstance(edge_index, Tensor) else torch.device("cpu")
-        return cls(
+        graph = cls(
             torch.from_numpy(adjacency.indptr.astype(np.int64)).to(device),
             # Node indices in 32 bits halve what the kernels read; no graph that fits in memory has 2^31 nodes.
             torch.from_numpy(adjacency.indices.astype(np.int32)).to(device),
             torch.from_numpy(adjacency.data).to(device) if weighted else None,
             self_loops=self_loops,
             duplicates=duplicates,
+            edge_facts=EdgeFacts(
+                given=len(source),
+                one_directional=one_directional,
+                duplicates=merged,
+                self_loops=int((source == target).sum()),
+                weighted=weighted,
+            ),
         )
+        if weighted:
+            graph._check_degrees()
+        return graph
 
     @classmethod
     def from_scipy(cls, adjacency: Any, *, self_loops: SelfLoops = "remove", duplicates: Duplicates = "sum") -> Graph:
@@ -169,7 +189,7 @@ class Graph:
 
     def __getstate__(self) -> dict[str, Any]:
         # What is cached is found again, and torch cannot pickle sparse tensors.
-        names = ("row_start", "neighbours", "weights", "self_loops", "duplicates")
+        names = ("row_start", "neighbours", "weights", "self_loops", "duplicates", "edge_facts")
         return {**{name: getattr(self, name) for name in names}, "_matrices": {}, "cache": {}}
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Graph:
@@ -207,6 +227,7 @@ class Graph:
             None if self.weights is None else self.weights.to(device),
             self_loops=self.self_loops,
             duplicates=self.duplicates,
+            edge_facts=self.edge_facts,
         )
 
     def with_self_loops(self, self_loops: SelfLoops) -> Graph:
@@ -214,13 +235,15 @@ class Graph:
         if self_loops == self.self_loops:
             return self
         edges, weights = self.edges()
-        return Graph.from_edges(
+        graph = Graph.from_edges(
             edges,
             self.num_nodes,
             None if self.weights is None else weights,
             self_loops=self_loops,
             duplicates=self.duplicates,
         )
+        graph.edge_facts = self.edge_facts
+        return graph
 
     @cached_property
     def checksum(self) -> str:
@@ -265,8 +288,18 @@ class Graph:
         return torch.stack([source[once], target[once]]), weight
 
     def adjacency(self, dtype: torch.dtype = torch.float32) -> Tensor:
-        """The symmetric adjacency as a torch CSR tensor."""
-        return self.compressed_rows.adjacency(dtype)
+        """The symmetric adjacency as a torch CSR tensor; weights that the precision cannot hold are refused."""
+        adjacency = self._weighted_rows.adjacency(dtype)
+        values = adjacency.values()
+        wrong = ~(torch.isfinite(values) & (values > 0))
+        if wrong.any() and self.weights is not None:
+            first = int(wrong.nonzero()[0])
+            raise ValueError(
+                f"the weight of edge {int(self._row_of_entry[first])} -> {int(self.neighbours[first])} is "
+                f"{self.weights[first].item():.1e}, which {str(dtype)[6:]} cannot hold: "
+                "ask for adjacency(torch.float64)"
+            )
+        return adjacency
 
     def root_degree(self, dtype: torch.dtype) -> Tensor:
         r""":math:`\sqrt{d_v}`, and 1 at nodes of degree zero, so that dividing by it is always allowed."""
@@ -274,8 +307,42 @@ class Graph:
 
     @cached_property
     def compressed_rows(self) -> CompressedRows:
-        """The arrays that the kernels take."""
+        r"""The arrays that the kernels take.
+
+        They hold the weights as they are, or, where degrees leave the range in which single precision is safe, the
+        entries of :math:`\mathbf{P}` with degrees of 1: either way :math:`\mathbf{P}` is the same.
+        """
+        if self._has_ordinary_degrees:
+            return self._weighted_rows
+        ones = torch.ones(self.num_nodes, dtype=torch.float64, device=self.device)
+        return CompressedRows(self.row_start, self.neighbours, self._normalised_weights, ones, normalised=True)
+
+    @property
+    def _weighted_rows(self) -> CompressedRows:
         return CompressedRows(self.row_start, self.neighbours, self.weights, self.root_degree(torch.float64))
+
+    @cached_property
+    def _has_ordinary_degrees(self) -> bool:
+        if self.weights is None:
+            return True
+        low, high = _ORDINARY_DEGREES
+        return bool(((self.degree == 0) | ((self.degree >= low) & (self.degree <= high))).all())
+
+    @cached_property
+    def _normalised_weights(self) -> Tensor:
+        r"""The entries of :math:`\mathbf{P}` in double precision, whatever the size of the weights.
+
+        Each row is divided by its largest weight before it is summed, so that no degree over- or underflows.
+        """
+        rows, columns = self._row_of_entry, self.neighbours.long()
+        weights = torch.ones_like(columns, dtype=torch.float64) if self.weights is None else self.weights.double()
+        nothing = torch.zeros(self.num_nodes, dtype=torch.float64, device=self.device)
+        peak = nothing.scatter_reduce(0, rows, weights, "amax")
+        root = peak.sqrt()
+        share = nothing.index_add(0, rows, weights / peak[rows]).sqrt()
+        # By the smaller root first, then by the larger: nothing overflows, and both directions of an edge round alike.
+        smaller, larger = torch.minimum(root[rows], root[columns]), torch.maximum(root[rows], root[columns])
+        return weights / smaller / larger / (share[rows] * share[columns])
 
     def propagate(self, x: Any, *, check_finite: bool = True) -> Tensor:
         r""":math:`\mathbf{P} x` for signals ``x`` of shape ``[num_nodes]`` or ``[num_nodes, channels]``.
@@ -312,12 +379,23 @@ class Graph:
         return self._matrices[dtype]
 
     def _compute_matrix(self, dtype: torch.dtype) -> Tensor:
+        if not self._has_ordinary_degrees:
+            return self.compressed_rows.adjacency(dtype)
         adjacency, root = self.adjacency(dtype), self.root_degree(dtype)
         columns, rows = adjacency.col_indices(), torch.repeat_interleave(root, self.row_start.diff())
         values = adjacency.values() / rows / root[columns]
         with without_torch_notices():
             return torch.sparse_csr_tensor(
                 adjacency.crow_indices(), columns, values, adjacency.shape, check_invariants=False
+            )
+
+    def _check_degrees(self) -> None:
+        wrong = ~torch.isfinite(self.degree)
+        if wrong.any():
+            raise ValueError(
+                f"the weights at node {int(wrong.nonzero()[0])} add up to more than {np.finfo(np.float64).max:.1e}: "
+                "divide all weights by the same number, which does not change P "
+                f"({int(wrong.sum())} such nodes in all)"
             )
 
     def check_signal(self, x: Tensor) -> None:
@@ -339,8 +417,8 @@ class Graph:
 
 def _merged_adjacency(
     source: np.ndarray, target: np.ndarray, weight: np.ndarray | None, num_nodes: int, duplicates: Duplicates
-) -> sp.csr_array:
-    """The directed adjacency without loops, one entry per listed pair."""
+) -> tuple[sp.csr_array, int]:
+    """The directed adjacency without loops, one entry per listed pair, and how many repetitions were merged."""
     keep = source != target
     values = np.ones(len(source), dtype=np.float32) if weight is None else weight
     keep &= values > 0
@@ -357,4 +435,24 @@ def _merged_adjacency(
         adjacency = sp.csr_array((values[first], (source[first], target[first])), shape=(num_nodes, num_nodes))
     else:
         adjacency.sum_duplicates()
+        if not np.isfinite(adjacency.data).all():
+            adjacency = _summed_in_double_precision(source, target, values, num_nodes)
+    return adjacency, len(source) - adjacency.nnz
+
+
+def _summed_in_double_precision(
+    source: np.ndarray, target: np.ndarray, values: np.ndarray, num_nodes: int
+) -> sp.csr_array:
+    """Where sums of single-precision weights leave their range."""
+    adjacency = sp.csr_array((values.astype(np.float64), (source, target)), shape=(num_nodes, num_nodes))
+    adjacency.sum_duplicates()
+    wrong = ~np.isfinite(adjacency.data)
+    if wrong.any():
+        entries = adjacency.tocoo()
+        first = int(wrong.argmax())
+        raise ValueError(
+            f"the weights of edge {entries.row[first]} -> {entries.col[first]}, which is listed more than once, add up "
+            f"to more than {np.finfo(np.float64).max:.1e}: divide all weights by the same number, which does not "
+            'change P, or merge them with duplicates="max"'
+        )
     return adjacency

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from unifilter._internal.checks import as_labels, as_node_mask
+from unifilter._internal.checks import as_node_mask, consecutive_labels
 
 if TYPE_CHECKING:
     from unifilter.graph.graph import Graph
@@ -37,7 +37,7 @@ def edge_homophily(graph: Graph, labels: Any) -> float:
         >>> edge_homophily(path, torch.tensor([0, 0, 1, 1, -1]))  # 0-1 and 2-3 agree, 1-2 does not, 3-4 is unknown
         0.6666666666666666
     """
-    return _known_edges(graph, as_labels(labels, graph.num_nodes)).homophily
+    return _known_edges(graph, _classes(graph, labels)).homophily
 
 
 def node_homophily(graph: Graph, labels: Any) -> float:
@@ -60,7 +60,7 @@ def node_homophily(graph: Graph, labels: Any) -> float:
         >>> node_homophily(star, torch.tensor([0, 0, 1, 1, 1]))  # 1/4 at the centre, then 1, 0, 0, 0
         0.25
     """
-    edges = _known_edges(graph, as_labels(labels, graph.num_nodes))
+    edges = _known_edges(graph, _classes(graph, labels))
     reached = edges.degree > 0
     return float((edges.same_degree[reached] / edges.degree[reached]).mean())
 
@@ -87,7 +87,7 @@ def class_homophily(graph: Graph, labels: Any) -> float:
         >>> class_homophily(pairs, torch.tensor([0, 0, 1, 1]))  # two classes, no edge between them
         1.0
     """
-    known = as_labels(labels, graph.num_nodes)
+    known = _classes(graph, labels)
     edges = _known_edges(graph, known)
     size = np.bincount(known[known >= 0])
     num_classes = int((size > 0).sum())
@@ -118,7 +118,7 @@ def adjusted_homophily(graph: Graph, labels: Any) -> float:
         >>> adjusted_homophily(cycle, torch.tensor([0, 0, 1, 1])), adjusted_homophily(cycle, torch.tensor([0, 1, 0, 1]))
         (0.0, -1.0)
     """
-    edges = _known_edges(graph, as_labels(labels, graph.num_nodes))
+    edges = _known_edges(graph, _classes(graph, labels))
     by_chance = float(((edges.per_class(edges.degree) / edges.degree.sum()) ** 2).sum())
     if by_chance == 1.0:
         raise ValueError(
@@ -194,7 +194,7 @@ def estimate_homophily(graph: Graph, labels: Any, train: Any) -> HomophilyEstima
         >>> estimate_homophily(cycle, torch.tensor([0, 0, 0, 1, 1, 1]), train=[0, 1, 2, 3])
         HomophilyEstimate(0.67 ± 0.47 from 3 edges)
     """
-    labelled = as_labels(labels, graph.num_nodes)
+    labelled = _classes(graph, labels)
     known = as_node_mask(train, graph.num_nodes, "train") & (labelled >= 0)
     edges = _known_edges(
         graph,
@@ -210,6 +210,11 @@ def estimate_homophily(graph: Graph, labels: Any, train: Any) -> HomophilyEstima
     nodes = max(0.0, float((change**2).sum()) - 2 * left_out * binomial)
     variance = left_out**2 * binomial + left_out * nodes
     return HomophilyEstimate(homophily, math.sqrt(variance), num_edges)
+
+
+def _classes(graph: Graph, labels: Any) -> np.ndarray:
+    """The class of each node. Measures do not depend on how classes are numbered, so they are numbered without gaps."""
+    return consecutive_labels(labels, graph.num_nodes)[0]
 
 
 class _KnownEdges(NamedTuple):

@@ -8,22 +8,42 @@ import torch
 from torch import Tensor
 
 from unifilter._internal.columns import dense_columns
+from unifilter._internal.scaling import power_of_two
 from unifilter.kernels.backend import use_compiled
 from unifilter.kernels.compressed_rows import CompressedRows
+from unifilter.kernels.small_rests import settle_dimensions
+
+# Up to this hop the estimate of what is kept of earlier vectors is close; later it can be too low, and more is cleaned
+# sooner.
+_RELIABLE_HOPS = 20
+# Of a vector that is left with less after orthogonalisation, so much is rounding that it is cleaned of all others.
+SMALL_REST = 2.0**-7
+# Below this multiple of the machine precision nothing is told from rounding, however little of a vector propagates.
+NOISE_FLOOR = 64
+# Products of a matrix of norm 1 round by the machine precision; of that at least this share reaches the estimate where
+# almost nothing of a vector propagates.
+SMALLEST_PRODUCT = 2.0**-10
 
 # Vectors [hops+1, n, d], alpha [hops+1, d], beta [hops, d], norm [d] and dimension [d].
 Parts = tuple[Tensor, Tensor, Tensor, Tensor, Tensor]
+
+
+def reliable_hops(rows: CompressedRows) -> int:
+    """Up to which hop the estimate is taken as it is: nowhere where weights span many magnitudes."""
+    return 0 if rows.normalised else _RELIABLE_HOPS
 
 
 def lanczos(
     rows: CompressedRows, x: Tensor, hops: int, reorthogonalize: bool | None, columns_per_block: int | None
 ) -> Parts:
     """Vectors and tridiagonal of each column of ``x [n, d]``, dense or CSC; see :func:`unifilter.factorize`."""
-    if not use_compiled(x):
-        return lanczos_torch(rows, x, hops, reorthogonalize, columns_per_block)
-    from unifilter.kernels.compiled.lanczos import lanczos_compiled
-
-    return lanczos_compiled(rows, x, hops, reorthogonalize, columns_per_block)
+    if use_compiled(x):
+        from unifilter.kernels.compiled.lanczos import lanczos_compiled as factor
+    else:
+        factor = lanczos_torch
+    parts = factor(rows, x, hops, reorthogonalize, columns_per_block)
+    settle_dimensions(rows, x, parts, lambda columns: factor(rows, columns, hops, reorthogonalize, None))
+    return parts
 
 
 def lanczos_torch(
@@ -40,6 +60,7 @@ def lanczos_torch(
         block = slice(start, start + width)
         _lanczos_block(
             propagate,
+            reliable_hops(rows),
             dense_columns(x, start, min(start + width, channels)),
             reorthogonalize,
             vectors[:, :, block],
@@ -53,6 +74,7 @@ def lanczos_torch(
 
 def _lanczos_block(
     propagate: Callable[[Tensor], Tensor],
+    reliable: int,
     x: Tensor,
     reorthogonalize: bool | None,
     vectors: Tensor,
@@ -63,11 +85,15 @@ def _lanczos_block(
 ) -> None:
     hops = beta.shape[0]
     epsilon = torch.finfo(x.dtype).eps
-    rounding = RoundingEstimate(hops, alpha, beta, epsilon)
-    norm.copy_(torch.linalg.vector_norm(x, dim=0))
-    alive = norm > 0
+    rounding = RoundingEstimate(hops, alpha, beta, epsilon, reliable)
+    # Near 1 no square over- or underflows.
+    scale = power_of_two(x.abs().amax(dim=0))
+    x = x / scale
+    length = torch.linalg.vector_norm(x, dim=0)
+    norm.copy_(length * scale)
+    alive = length > 0
     dimension.add_(alive)
-    vectors[0] = torch.where(alive, x / norm, 0.0)
+    vectors[0] = torch.where(alive, x / length, 0.0)
     for hop in range(hops + 1):
         rest = propagate(vectors[hop])
         propagated = torch.linalg.vector_norm(rest, dim=0)
@@ -82,29 +108,42 @@ def _lanczos_block(
             needed = rounding.step(hop, length, propagated)
             chosen = ((needed | bool(reorthogonalize)) & alive).nonzero().flatten()
             if chosen.numel():
-                earlier = vectors[: hop + 1, :, chosen]
-                kept = torch.einsum("knc,nc->kc", earlier, rest[:, chosen])
-                rest[:, chosen] -= torch.einsum("knc,kc->nc", earlier, kept)
+                _take_out(vectors[: hop + 1], rest, chosen)
                 length = torch.linalg.vector_norm(rest, dim=0)
                 rounding.forget(hop, chosen)
+            small = (alive & (length < SMALL_REST)).nonzero().flatten()
+            if small.numel():
+                for _ in range(2):
+                    _take_out(vectors[: hop + 1], rest, small)
+                length = torch.linalg.vector_norm(rest, dim=0)
+                rounding.forget(hop, small)
         # The same rule, for the same reason, as in the fused kernel.
-        alive = alive & (length > 4 * epsilon**0.5 * propagated)
+        alive = alive & (length > 4 * epsilon**0.5 * propagated) & (length > NOISE_FLOOR * epsilon)
         dimension.add_(alive)
         beta[hop] = torch.where(alive, length, 0.0)
         vectors[hop + 1] = torch.where(alive, rest / length, 0.0)
 
 
+def _take_out(earlier: Tensor, block: Tensor, channels: Tensor) -> None:
+    """Make some channels of a block orthogonal to earlier vectors."""
+    vectors = earlier[:, :, channels]
+    kept = torch.einsum("knc,nc->kc", vectors, block[:, channels])
+    block[:, channels] -= torch.einsum("knc,kc->nc", vectors, kept)
+
+
 class RoundingEstimate:
     """Simon's recurrence: what each new vector keeps of the vectors before it, from the tridiagonal alone."""
 
-    def __init__(self, hops: int, alpha: Tensor, beta: Tensor, epsilon: float) -> None:
+    def __init__(self, hops: int, alpha: Tensor, beta: Tensor, epsilon: float, reliable: int) -> None:
+        self.reliable = reliable
         self.alpha, self.beta, self.epsilon = alpha, beta, epsilon
         self.before, self.here = (alpha.new_zeros((hops + 2, alpha.shape[1])) for _ in range(2))
         self.here[0] = 1
 
     def step(self, hop: int, length: Tensor, propagated: Tensor) -> Tensor:
         """Channels whose vector ``hop + 1`` must be made orthogonal again."""
-        noise = self.epsilon * propagated
+        noise = self.epsilon * propagated.clamp(min=SMALLEST_PRODUCT)
+        tolerable = (0.1 if hop < self.reliable else 0.01) * self.epsilon**0.5
         after = torch.zeros_like(self.here)
         kept = self.beta[:hop] * self.here[1 : hop + 1] + (self.alpha[:hop] - self.alpha[hop]) * self.here[:hop]
         if hop > 0:
@@ -114,7 +153,7 @@ class RoundingEstimate:
         after[:hop] = kept / length
         after[hop] = noise / length
         after[hop + 1] = 1
-        need: Tensor = (length <= noise) | (after[: hop + 1].abs().amax(dim=0) > 0.1 * self.epsilon**0.5)
+        need: Tensor = (length <= noise) | (after[: hop + 1].abs().amax(dim=0) > tolerable)
         self.before, self.here = self.here, after
         return need
 

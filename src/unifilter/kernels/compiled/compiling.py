@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from numba import njit
-from numba.core.caching import CompileResultCacheImpl, FunctionCache
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile
 
 
 def _digest_of_sources() -> str:
@@ -31,8 +31,26 @@ class _Location(CompileResultCacheImpl):
         self.locator.get_source_stamp = lambda: _SOURCES
 
 
+class _Files(IndexDataCacheFile):
+    """One file for each signature, source and processor.
+
+    numba numbers them in the order they are written: of two processes that compile at once, one would find the machine
+    code of the other under its own signature.
+    """
+
+    def save(self, key: object, data: object) -> None:
+        digest = hashlib.sha256(repr((self._version, self._source_stamp, key)).encode()).hexdigest()
+        name = f"{self._index_name.removesuffix('.nbi')}.{digest[:16]}.nbc"
+        self._save_data(name, data)
+        self._save_index(self._load_index() | {key: name})
+
+
 class _KernelCache(FunctionCache):
     _impl_class = _Location
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)
+        self._cache_file = _Files(self._cache_path, self._impl.filename_base, _SOURCES)
 
 
 def _compiled(function: Callable[..., Any], **options: Any) -> Any:

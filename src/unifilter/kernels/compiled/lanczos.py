@@ -27,7 +27,7 @@ from unifilter.kernels.compiled.lanes import (
 )
 from unifilter.kernels.compiled.orthogonality import ROWS_PER_SUM, estimate_rounding, reorthogonalise
 from unifilter.kernels.compressed_rows import CompressedRows
-from unifilter.kernels.lanczos import Parts
+from unifilter.kernels.lanczos import NOISE_FLOOR, SMALL_REST, Parts, reliable_hops
 from unifilter.kernels.threads import for_each
 
 # Wide enough for long contiguous writes, narrow enough that two vectors of a few thousand nodes stay in cache.
@@ -73,6 +73,7 @@ def lanczos_compiled(
             current,
             previous,
             mode,
+            reliable_hops(rows),
             vectors[:, :, columns],
             alpha[:, columns],
             beta[:, columns],
@@ -144,7 +145,7 @@ _NEVER, _WHERE_NEEDED, _ALWAYS = 0, 1, 2
 @compile_kernel
 def _lanczos_block(  # type: ignore[no-untyped-def]
     row_start, neighbours, weights, root_degree, degree, inverse_degree,
-    current, previous, mode, vectors, alpha, beta, norm, dimension,
+    current, previous, mode, reliable, vectors, alpha, beta, norm, dimension,
 ):  # fmt: skip
     hops, columns, padded = beta.shape[0], beta.shape[1], current.shape[1]
     lanes = BYTES // current.itemsize
@@ -160,9 +161,9 @@ def _lanczos_block(  # type: ignore[no-untyped-def]
     rounding = np.zeros((3, hops + 2, padded))
     chosen, suspect = np.zeros(padded, np.bool_), np.zeros(hops + 1, np.bool_)
 
-    length = np.sqrt(_squared_norms(current))
+    length, exponent = _lengths(current)
     for column in range(columns):
-        norm[column] = length[column]
+        norm[column] = math.ldexp(length[column], exponent[column])
         if length[column] > 0:
             dimension[column] = 1
             scale[column] = 1
@@ -190,7 +191,7 @@ def _lanczos_block(  # type: ignore[no-untyped-def]
                     chosen[column] = dimension[column] == hop + 1
                     if chosen[column]:
                         need |= estimate_rounding(
-                            rounding, column, hop, alpha, beta, residual, propagated, epsilon, suspect
+                            rounding, column, hop, alpha, beta, residual, propagated, epsilon, suspect, reliable
                         )
                 if need:
                     earlier = np.nonzero(suspect[: hop + 1])[0]
@@ -199,10 +200,25 @@ def _lanczos_block(  # type: ignore[no-untyped-def]
                     )
                     for other in earlier:
                         rounding[hop % 3, other, first:last] = epsilon
+                small = False
+                for column in range(first, last):
+                    chosen[column] = dimension[column] == hop + 1 and residual[column] < SMALL_REST**2
+                    small |= chosen[column]
+                if small:
+                    # Rounding is large beside them: they are cleaned from all vectors, and twice is enough.
+                    earlier = np.arange(hop + 1)
+                    for _ in range(2):
+                        reorthogonalise(
+                            vectors, earlier, previous, root_degree, inverse_root, degree, chosen, residual, first, last
+                        )
+                    for column in range(first, last):
+                        if chosen[column]:
+                            rounding[hop % 3, : hop + 1, column] = epsilon
         for column in range(columns):
             rest = np.sqrt(residual[column])
             carry[column] = 0
-            if dimension[column] == hop + 1 and rest > breakdown * np.sqrt(propagated[column]):
+            told_apart = rest > breakdown * np.sqrt(propagated[column]) and rest > NOISE_FLOOR * epsilon
+            if dimension[column] == hop + 1 and told_apart:
                 dimension[column] = hop + 2
                 beta[hop, column] = rest
                 carry[column] = rest * scale[column]
@@ -210,6 +226,28 @@ def _lanczos_block(  # type: ignore[no-untyped-def]
             else:
                 scale[column] = 0
         current, previous = previous, current
+
+
+@compile_kernel
+def _lengths(block):  # type: ignore[no-untyped-def]
+    """Length of each column, to be multiplied by 2 to the power of the exponents; by these columns are divided here.
+
+    That is done where squares would over- or underflow.
+    """
+    exponent = np.zeros(block.shape[1], np.int64)
+    total = _squared_norms(block)
+    extreme = False
+    for column in range(block.shape[1]):
+        if not 1e-280 < total[column] < 1e280:
+            exponent[column] = math.frexp(np.float64(np.abs(block[:, column]).max()))[1]
+            extreme |= exponent[column] != 0
+    if extreme:
+        for row in range(block.shape[0]):
+            for column in range(block.shape[1]):
+                if exponent[column] != 0:
+                    block[row, column] = math.ldexp(np.float64(block[row, column]), -exponent[column])
+        total = _squared_norms(block)
+    return np.sqrt(total), exponent
 
 
 @compile_kernel

@@ -6,6 +6,7 @@ import numpy as np
 
 from unifilter.kernels.compiled.compiling import compile_inline, compile_kernel
 from unifilter.kernels.compiled.lanes import BYTES, load, splat, store
+from unifilter.kernels.lanczos import SMALLEST_PRODUCT
 
 # Rows summed in the signal's own precision before the sum goes to a double-precision total.
 ROWS_PER_SUM = 64
@@ -13,14 +14,14 @@ ROWS_PER_SUM = 64
 
 @compile_kernel
 def estimate_rounding(  # type: ignore[no-untyped-def]
-    rounding, column, hop, alpha, beta, residual, propagated, epsilon, suspect
+    rounding, column, hop, alpha, beta, residual, propagated, epsilon, suspect, reliable
 ):
     """Simon's recurrence: what v_{hop+1} keeps of the vectors before it, from the tridiagonal alone.
 
     Marks the vectors it keeps too much of, and tells whether it must be cleaned now.
     """
     rest = np.sqrt(residual[column])
-    noise = epsilon * np.sqrt(propagated[column])
+    noise = epsilon * max(np.sqrt(propagated[column]), SMALLEST_PRODUCT)
     if rest <= noise:
         suspect[: hop + 1] = True
         return True
@@ -44,7 +45,13 @@ def estimate_rounding(  # type: ignore[no-untyped-def]
         worst = max(worst, abs(after[other, column]))
     # With half the digits left the tridiagonal is as accurate as if the vectors were exactly orthogonal; a tenth of
     # that, because the estimate can be too low by a small factor.
-    return worst > 0.1 * np.sqrt(epsilon)
+    if hop < reliable:
+        return worst > 0.1 * np.sqrt(epsilon)
+    # After many hops by a larger one, and in vectors that looked clean.
+    if worst > 0.01 * np.sqrt(epsilon):
+        suspect[: hop + 1] = True
+        return True
+    return False
 
 
 @compile_kernel
@@ -59,7 +66,6 @@ def reorthogonalise(  # type: ignore[no-untyped-def]
     rows_here = np.zeros((ROWS_PER_SUM, lanes), block.dtype)
     kept = np.zeros((len(earlier), lanes), block.dtype)
     total = np.zeros((len(earlier), lanes))
-    # Once is enough: a vector that shrinks so far that a second pass would pay is taken for exhausted.
     for start in range(0, nodes, ROWS_PER_SUM):
         stop = min(nodes, start + ROWS_PER_SUM)
         for row in range(start, stop):
