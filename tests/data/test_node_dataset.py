@@ -13,8 +13,18 @@ import torch
 from real_graphs import needs_data
 from torch_geometric.data import Data
 
-from unifilter.data import NodeDataset, Split, random_split, stratified_split
+from unifilter.data import (
+    NodeDataset,
+    Split,
+    Table,
+    TableEncoder,
+    linkx_split,
+    pack_features,
+    random_split,
+    stratified_split,
+)
 from unifilter.data.splits import SEEDS
+from unifilter.data.summary import describe
 from unifilter.datasets import load_dataset
 from unifilter.graph import Graph
 
@@ -82,7 +92,7 @@ def test_the_checksum_sees_what_single_precision_cannot_hold() -> None:
         ({"labels": torch.zeros(4)}, "labels must have one class index per node"),
         ({"labels": torch.tensor([0, 1, -2, 0, 0])}, "the label of node 2 is -2"),
         ({"class_names": ("only",)}, "node 1 is of class 1, but there are 1 class_names: name every class"),
-        ({"metric": "f1"}, "metric must be one of 'accuracy', 'macro_f1', 'roc_auc', not 'f1'"),
+        ({"metric": "f1"}, "metric must be one of 'accuracy', 'balanced_accuracy', 'macro_f1', 'roc_auc', not 'f1'"),
         ({"feature_scaling": "column"}, "feature_scaling must be one of 'raw', 'row', 'l2'"),
         (
             {"splits": {"mine": (Split("mine", 0, part(0), part(0), part(1)),)}},
@@ -123,6 +133,65 @@ def test_checksum_is_that_of_the_content() -> None:
         first.scaled("row"),
     ):
         assert other.checksum != first.checksum
+
+
+def people(**changes: Any) -> Table:
+    columns = {"age": [31, 45, None, 7, 28], "city": ["Bonn", "Rome", "Bonn", "Rome", "Bonn"]} | changes
+    return Table.from_columns(columns, ids=["ann", "bob", "cy", "di", "ed"], where="nodes.csv")
+
+
+def test_a_table_takes_the_place_of_features() -> None:
+    data = small(features=None, table=people())
+    assert repr(data) == "NodeDataset('small', nodes=5, edges=3, columns=2, classes=2, splits=['mine'])"
+    assert data.inputs is data.table
+    assert data.node_ids.tolist() == ["ann", "bob", "cy", "di", "ed"]  # type: ignore[union-attr]
+    expected = pack_features(TableEncoder.fit(people()).encode(people()).matrix)
+    assert torch.equal(data.features, expected)
+    assert (data.features.dtype, data.num_features) == (torch.float32, 5)
+    assert data.features is data.features, "encoded twice"
+    assert torch.equal(data.to_data().x, expected)
+    without = small()
+    assert without.inputs is without.features
+    assert without.node_ids is None
+
+
+def test_a_table_is_encoded_only_when_features_are_asked_for() -> None:
+    data = small(features=None, table=people(age=[1] * 5, city=["Bonn"] * 5))
+    for used in (data, pickle.loads(pickle.dumps(data)), data.with_checked(name="other"), copy.deepcopy(data)):
+        assert len(used.checksum) == 64
+        assert "columns=2" in repr(used)
+        with pytest.raises(ValueError, match=r"nodes\.csv has nothing to learn from"):
+            _ = used.features
+
+
+def test_data_sets_with_tables_pickle() -> None:
+    data = small(features=None, table=people())
+    again = pickle.loads(pickle.dumps(data))
+    assert torch.equal(again.features, data.features)
+    assert again.checksum == data.checksum
+    assert replace(data, name="other").checksum == data.checksum
+
+
+def test_the_checksum_covers_a_table_by_name() -> None:
+    data = small(features=None, table=people())
+    table = people()
+    turned = Table(dict(reversed(table.columns.items())), table.ids)
+    assert small(features=None, table=turned).checksum == data.checksum
+    for other in (people(city=["Bonn", "Roma", "Bonn", "Roma", "Bonn"]), people(age=[31, 45, None, 7, 29])):
+        assert small(features=None, table=other).checksum != data.checksum
+    assert small(features=None, table=table, labels=torch.tensor([0, 1, 1, 0, 0])).checksum != data.checksum
+    # As it was before there were tables.
+    assert small().checksum == "58e08232d15b75e6f7b202a823c1d77fbf3087cea8fe476d4cdebf4259969c56"
+
+
+def test_bad_tables_are_refused() -> None:
+    with pytest.raises(ValueError, match="a data set needs features or a table: pass one of them"):
+        small(features=None)
+    with pytest.raises(ValueError, match="the table has 2 rows but the graph has 5 nodes: pass one row per node"):
+        small(features=None, table=people().take([0, 1]))
+    with pytest.raises(ValueError, match="'small' are columns of a table, .* own scale: leave out features=\"row\""):
+        small(features=None, table=people()).scaled("row")
+    assert small(features=None, table=people()).scaled("raw").num_features == 5
 
 
 def test_stored_zeros_do_not_count_and_stay() -> None:
@@ -170,7 +239,7 @@ def test_scaling_twice() -> None:
         )
         with pytest.raises(ValueError, match=re.escape(message)):
             row.scaled(other)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="features must be one of 'raw', 'row', 'l2', not 'column'"):
+    with pytest.raises(ValueError, match="features must be one of 'raw', 'row', 'l2', 'standard', not 'column'"):
         small().scaled("column")  # type: ignore[arg-type]
 
 
@@ -308,3 +377,89 @@ def test_the_published_split_sizes() -> None:
     assert [len(s.train) + len(s.val) + len(s.test) for s in masks] == [2485] * 10
     public = load_dataset("citeseer").split("public")
     assert (len(public.train), len(public.val), len(public.test)) == (120, 500, 1000)
+
+
+def test_the_default_split_is_what_comes_with_the_data_else_stratified() -> None:
+    assert small(splits={}).default_split == "stratified"
+    assert small().default_split == "mine"
+    mine = small().splits["mine"]
+    assert small(splits={"mine": mine, "given": mine}).default_split == "given"
+    assert small(splits={"mine": mine}).split() is mine[0]
+    drawn = labelled(30)
+    assert np.array_equal(drawn.split(index=2).test, drawn.split("stratified", 2).test)
+    data = Data(x=torch.eye(6), edge_index=torch.tensor([[0, 1], [1, 2]]), y=torch.arange(6) % 2)
+    assert NodeDataset.from_data(data).default_split == "stratified"
+    data.train_mask, data.val_mask, data.test_mask = torch.eye(3, dtype=torch.bool).repeat(1, 2)
+    assert NodeDataset.from_data(data).default_split == "given"
+
+
+def test_a_benchmark_has_the_split_of_its_literature() -> None:
+    data = labelled(30).with_checked(literature_split="60")
+    for same in (data, pickle.loads(pickle.dumps(data)), copy.copy(data), data.scaled("row"), replace(data, name="x")):
+        assert same.default_split == "60"
+        assert same.split().name == "random-60-20-20"
+        assert same.is_literature_split(same.split("random-60-20-20", 3))
+        assert not same.is_literature_split(same.split("random-48-32-20"))
+    masks = replace(small(), literature_split="60")
+    assert masks.is_literature_split(masks.split("mine"))
+    assert not small().is_literature_split(small().split("mine"))
+
+
+def test_names_and_numbers_of_splits() -> None:
+    masks = {"geom-gcn-48-32-20": small().splits["mine"]}
+    assert small().split_names == ("mine", "stratified", "60")
+    assert small(splits=masks).split_names == ("geom-gcn-48-32-20", "stratified", "60")
+    assert small(splits=masks, literature_split="48").split_names == ("48", "stratified", "60")
+    assert small(splits=masks, literature_split="60").split_names == ("60", "geom-gcn-48-32-20", "stratified")
+    assert (small().num_splits(), small().num_splits("60"), small(splits=masks).num_splits("48")) == (1, 10, 1)
+
+
+def test_the_rule_of_linkx_is_drawn_where_no_masks_come_with_the_data() -> None:
+    data = labelled(40)
+    split = data.split("linkx-50-25-25", 3)
+    assert np.array_equal(split.train, linkx_split(data.labels, 3).train)
+    assert (split.name, split.index, len(split.train), len(split.val)) == ("linkx-50-25-25", 3, 20, 10)
+    given = small(splits={"linkx-50-25-25": small().splits["mine"]})
+    assert given.split("linkx-50-25-25") is given.splits["linkx-50-25-25"][0]
+
+
+def test_a_class_too_small_for_the_default_split_is_named() -> None:
+    with pytest.raises(ValueError, match="^class 'a' has 2 labelled nodes, too few"):
+        small(splits={}, class_names=("a", "b")).split()
+
+
+def test_classes_left_out_have_their_names() -> None:
+    data = small(class_names=("a", "b"))
+    assert data.missing_classes(data.split()) == {"train": [], "val": ["a"], "test": ["b"]}
+    assert small().missing_classes(data.split())["val"] == ["0"]
+
+
+def test_a_table_is_the_input_and_its_names_count_in_the_checksum() -> None:
+    tables = [Table.from_columns({name: [1.0, 2.0, 3.0, 4.0, 5.0]}) for name in ("a", "b", "a")]
+    first, other, same = (small(table=table) for table in tables)
+    assert first.inputs is tables[0]
+    assert small().inputs is not None
+    assert torch.equal(small().inputs.to_dense(), small().features.to_dense())
+    assert first.inputs_digest == same.inputs_digest != other.inputs_digest
+    assert first.checksum == same.checksum
+    assert len({first.checksum, other.checksum, small().checksum}) == 3
+
+
+def test_labels_without_names_may_have_gaps_and_be_of_any_size() -> None:
+    data = small(labels=torch.tensor([5, 2**63 - 1, -1, 5, 0]), splits={})
+    assert (data.labels.tolist(), data.class_names, data.num_classes) == (
+        [1, 2, -1, 1, 0],
+        ("0", "5", f"{2**63 - 1}"),
+        3,
+    )
+    assert describe(data).classes == 3
+    assert small(labels=torch.tensor([2, 0, 0, 1, 2]), splits={}).class_names == ()
+    named = small(labels=torch.tensor([2, 0, 0, 0, 2]), class_names=("a", "b", "c"), splits={})
+    assert (named.labels.tolist(), named.num_classes) == ([2, 0, 0, 0, 2], 3)
+
+
+def test_more_classes_than_nodes_and_no_splits_are_refused() -> None:
+    with pytest.raises(ValueError, match="6 class_names for 5 nodes, more classes than nodes: name those classes that"):
+        small(class_names=tuple("abcdef"))
+    with pytest.raises(ValueError, match="there is no split in 'mine': put some in, or leave the name out"):
+        small(splits={"mine": ()})

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from itertools import chain
 from typing import Any
 
@@ -13,9 +14,11 @@ from real_graphs import needs_data, real_graph
 from unifilter.data.splits import (
     SEEDS,
     Split,
+    check_classes,
     check_split,
     linkx_split,
     masks_to_splits,
+    missing_classes,
     random_split,
     stratified_split,
 )
@@ -217,3 +220,58 @@ def test_impossible_wishes_are_refused() -> None:
         random_split(np.array([0, 1]))
     with pytest.raises(ValueError, match="the train set of split 0 of 'linkx-50-25-25' is empty"):
         linkx_split(np.full(5, -1), seed=0)
+
+
+@given(st.lists(st.integers(-1, 3), min_size=6, max_size=40), st.integers(0, 2**32 - 1))
+def test_missing_classes_by_looking_at_every_node(labels: list[int], seed: int) -> None:
+    part = np.random.default_rng(seed).integers(3, size=len(labels))
+    nodes = [np.array([node for node, label in enumerate(labels) if label >= 0 and part[node] == i]) for i in range(3)]
+    split = Split("any", 0, *(one.astype(np.int64) for one in nodes))
+    missing = missing_classes(split, np.array(labels), 4)
+    for name, one in zip(("train", "val", "test"), nodes, strict=True):
+        there = {labels[node] for node in one}
+        # A class that no node has is no class of this data.
+        assert missing[name] == [label for label in range(4) if label in labels and label not in there]
+    if any(missing.values()):
+        with pytest.raises(ValueError, match=f"class {min(min(m) for m in missing.values() if m)} has"):
+            check_classes(split, np.array(labels))
+    else:
+        check_classes(split, np.array(labels))
+    check_classes(split, np.array(labels), allow=True)
+
+
+@given(st.lists(st.integers(3, 30), min_size=1, max_size=5), st.integers(0, 1000))
+def test_a_stratified_split_leaves_no_class_out(sizes: list[int], seed: int) -> None:
+    labels = np.random.RandomState(seed).permutation(np.repeat(np.arange(len(sizes)), sizes))
+    split = stratified_split(labels, seed=seed)
+    assert missing_classes(split, labels, len(sizes)) == {"train": [], "val": [], "test": []}
+
+
+def test_a_class_that_is_left_out_is_named_with_the_remedy() -> None:
+    labels = np.repeat([0, 1, 2], [90, 10, 5])
+    split = random_split(labels, index=3)  # 21 of each class to train on, or all there are
+    message = (
+        "class 'rare' has 10 labelled nodes, but no validation or test node in split 3 of 'random-60-20-20' (2 such "
+        "classes in all): pass split='stratified', label more nodes of it, or pass allow_missing_classes=True to train "
+        "anyway"
+    )
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        check_classes(split, labels, ("common", "rare", "rarer"))
+    with pytest.raises(ValueError, match="^class 0 has 1 labelled node, but no validation or test node in split 0 of"):
+        check_classes(Split("mine", 0, *map(np.array, ([0, 1], [2], [3]))), np.array([0, 1, 1, 1]))
+    with pytest.raises(ValueError, match="'mine': look elsewhere$"):
+        check_classes(
+            Split("mine", 0, *map(np.array, ([1], [2], [3]))), np.array([0, 1, 1, 1]), remedy="look elsewhere"
+        )
+
+
+def test_a_class_too_small_to_divide_is_named() -> None:
+    with pytest.raises(ValueError, match="^class 'rare' has 2 labelled nodes, too few"):
+        stratified_split(np.array([0, 0, 0, 1, 1]), class_names=("common", "rare"))
+
+
+@needs_data
+def test_classes_that_the_papers_never_test() -> None:
+    labels = real_graph("cora")[2]
+    for index in range(10):
+        assert len(missing_classes(random_split(labels, index=index), labels, 7)["test"]) == 2

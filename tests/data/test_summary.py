@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,9 @@ from hypothesis import strategies as st
 from real_graphs import needs_data
 from strategies import graphs
 
-from unifilter.data import NodeDataset, Split, describe, stratified_split
+from unifilter.data import ClassSize, NodeDataset, Split, describe, stratified_split
 from unifilter.datasets import load_dataset
-from unifilter.graph import Graph, adjusted_homophily, class_homophily, edge_homophily, node_homophily
+from unifilter.graph import EdgeFacts, Graph, adjusted_homophily, class_homophily, edge_homophily, node_homophily
 
 
 def make(graph: Graph, labels: Any) -> NodeDataset:
@@ -114,3 +115,44 @@ def test_isolated_nodes_of_citeseer_are_nobodys_duplicates() -> None:
     connected = Graph.from_edges((np.cumsum(~alone) - 1)[dataset.graph.edges()[0].numpy()])
     without = describe(make(connected, dataset.labels[~torch.from_numpy(alone)]))
     assert (summary.same_neighbours, summary.duplicates) == (without.same_neighbours, without.duplicates)
+
+
+def test_class_sizes_the_largest_first() -> None:
+    labels = torch.tensor([2, 2, 2, 0, 0, -1, -1, -1, -1])
+    summary = describe(replace(make(TWO_STARS, LABELS), labels=labels, class_names=("a", "b", "c")))
+    assert summary.class_sizes == (ClassSize("c", 3, 0.6), ClassSize("a", 2, 0.4), ClassSize("b", 0, 0.0))
+    assert [size.name for size in describe(make(TWO_STARS, LABELS)).class_sizes] == ["0", "1"]
+    assert describe(make(TWO_STARS, np.full(9, -1))).class_sizes == ()
+
+
+def test_what_was_done_to_the_edges_is_told() -> None:
+    edges = np.array([[0, 1, 1, 1, 2], [1, 0, 2, 2, 2]])
+    summary = describe(make(Graph.from_edges(edges), [0, 1, 0]))
+    assert summary.edge_facts == EdgeFacts(given=5, one_directional=1, duplicates=1, self_loops=1, weighted=False)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_scales_of_the_features(sparse: bool) -> None:
+    x = torch.zeros(9, 4)
+    x[:, 0] = torch.arange(9.0) * 1000
+    x[:, 1] = 7
+    x[4, 2] = 0.25
+    dataset = replace(make(TWO_STARS, LABELS), features=x.to_sparse_csr() if sparse else x)
+    summary = describe(dataset)
+    deviations = x.double().numpy().std(axis=0)
+    assert summary.nonzero_share == 18 / 36
+    assert summary.constant_columns == 2
+    assert (summary.smallest_deviation, summary.largest_deviation) == pytest.approx((deviations[2], deviations[0]))
+    assert summary.scale_spread == pytest.approx(deviations[0] / deviations[2])
+    constant = describe(replace(dataset, features=torch.ones(9, 2)))
+    assert (constant.smallest_deviation, constant.largest_deviation, constant.scale_spread) == (None, None, 1)
+
+
+def test_classes_that_a_split_leaves_out_are_named() -> None:
+    labels = np.array([0, 1, 0, 1, 1, 0, 1, 2, 2])
+    assert describe(make(TWO_STARS, labels), split([0, 1, 7], [2, 3], [4, 8])).missing_classes == {
+        "train": [],
+        "val": ["2"],
+        "test": ["0"],
+    }
+    assert describe(make(TWO_STARS, labels)).missing_classes is None

@@ -54,6 +54,30 @@ def test_areas_under_curves_for_the_unbalanced_ones() -> None:
     assert scored == {"minesweeper", "tolokers", "questions", "genius"}
 
 
+def test_benchmarks_have_the_split_of_their_literature() -> None:
+    expected = {
+        **dict.fromkeys(("cora", "citeseer", "pubmed", "chameleon", "squirrel", "actor"), "60"),
+        **dict.fromkeys(("texas", "cornell", "wisconsin"), "60"),
+        **dict.fromkeys(("chameleon-filtered", "squirrel-filtered"), "48"),
+        **dict.fromkeys(("roman-empire", "amazon-ratings", "minesweeper"), "heterophilous-50-25-25"),
+        **dict.fromkeys(("tolokers", "questions"), "heterophilous-50-25-25"),
+        **dict.fromkeys(("penn94", "cornell5", "reed98", "amherst41", "johns-hopkins55", "genius"), "linkx-50-25-25"),
+        "ogbn-arxiv": "time",
+        **dict.fromkeys(("karate", "digits"), ""),
+    }
+    assert {entry.name: entry.literature_split for entry in CATALOGUE} == expected
+
+
+@needs_data
+@pytest.mark.parametrize("name", ["cora", "texas", "chameleon-filtered", "minesweeper", "reed98", "karate", "digits"])
+def test_the_default_split_can_be_drawn(name: str) -> None:
+    dataset = load_dataset(name)
+    assert dataset.default_split == (find(name).literature_split or "stratified")
+    for index in (0, dataset.num_splits() - 1):
+        split = dataset.split(index=index)
+        assert dataset.is_literature_split(split) == (name not in ("karate", "digits"))
+
+
 def test_every_checksum_belongs_to_a_file() -> None:
     paths = {file.path for entry in CATALOGUE for form in entry.forms for file in form.files}
     assert set(CHECKSUMS) <= paths

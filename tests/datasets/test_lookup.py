@@ -61,6 +61,7 @@ def test_named_sets_are_read_from_the_data_directory(tmp_path: Path) -> None:
         assert (data.name, data.num_nodes, data.metric) == (entry.name, nodes, metric)
         assert (data.citation, data.licence) == (entry.citation, entry.licence)
         assert list(data.splits) == ([split] if split else [])
+        assert data.default_split == entry.literature_split
 
 
 @pytest.mark.usefixtures("any_sum")
@@ -101,7 +102,7 @@ def test_a_damaged_file_is_an_error(damage: object, tmp_path: Path) -> None:
 
 
 def test_an_unknown_scaling_is_named_before_anything_else() -> None:
-    with pytest.raises(ValueError, match="features must be one of 'raw', 'row', 'l2', not 'columns'"):
+    with pytest.raises(ValueError, match="features must be one of 'raw', 'row', 'l2', 'standard', not 'columns'"):
         load_dataset("nowhere", features="columns")  # type: ignore[arg-type]
 
 

@@ -13,9 +13,10 @@ import pytest
 import torch
 from torch_geometric.data import Data, HeteroData
 
-from unifilter.data import NodeDataset
+from unifilter.data import NodeDataset, Table
+from unifilter.data.summary import describe
 from unifilter.datasets import load_dataset
-from unifilter.datasets.formats import columns, graphml, saved_data, tables
+from unifilter.datasets.formats import graphml, saved_data, tables
 
 NODES = """id,colour,age,member,label,split
 ann,red,31,True,cat,train
@@ -45,14 +46,28 @@ def write_parquet(folder: Path, nodes: pd.DataFrame, edges: pd.DataFrame) -> Pat
 
 
 def check_example(dataset: NodeDataset) -> None:
-    # blue, red, age, False, True
-    assert dataset.features.tolist() == [
-        [0, 1, 31, 0, 1],
-        [1, 0, 45.5, 1, 0],
-        [0, 1, 28, 0, 1],
-        [1, 0, 50, 0, 1],
-        [0, 1, 7, 1, 0],
-    ]
+    table = dataset.table
+    assert isinstance(table, Table)
+    assert dataset.inputs is table
+    assert {name: values.tolist() for name, values in table.columns.items()} == {
+        "colour": ["red", "blue", "red", "blue", "red"],
+        "age": [31, 45.5, 28, 50, 7],
+        "member": [True, False, True, True, False],
+    }
+    assert dataset.node_ids.tolist() == ["ann", "bob", "cy", "di", "ed"]  # type: ignore[union-attr]
+    # blue, red, other; age; False, True, other
+    expected = torch.tensor(
+        [
+            [0, 1, 0, 31, 0, 1, 0],
+            [1, 0, 0, 45.5, 1, 0, 0],
+            [0, 1, 0, 28, 0, 1, 0],
+            [1, 0, 0, 50, 0, 1, 0],
+            [0, 1, 0, 7, 1, 0, 0],
+        ]
+    )
+    age = expected[:, 3].clone()
+    expected[:, 3] = (age - age.mean()) / age.std(correction=0)
+    torch.testing.assert_close(dataset.features, expected)
     assert dataset.labels.tolist() == [0, 1, 0, 1, -1]
     assert dataset.class_names == ("cat", "dog")
     ends, weights = dataset.graph.edges()
@@ -93,8 +108,14 @@ def test_nullable_columns_of_parquet(tmp_path: Path) -> None:
             "label": [5.0, 7.0, None],  # whole numbers with a gap arrive as floats
         }
     )
+    nodes["zip"] = pd.Categorical(["53111", "53113", "53111"])
     dataset = tables.read(write_parquet(tmp_path, nodes, pd.DataFrame({"source": [3], "target": [2]})))
-    assert dataset.features.tolist() == [[1, 0, 1], [2, 1, 0], [3, 0, 1]]
+    assert {name: values.tolist() for name, values in dataset.table.columns.items()} == {  # type: ignore[union-attr]
+        "size": [1, 2, 3],
+        "kind": [True, False, True],
+        "zip": ["53111", "53113", "53111"],  # a categorical column holds categories
+    }
+    assert dataset.node_ids.tolist() == ["3", "1", "2"]  # type: ignore[union-attr]
     assert dataset.labels.tolist() == [0, 1, -1]
     assert dataset.class_names == ("5", "7")
     assert dataset.graph.edges()[0].tolist() == [[0], [2]]
@@ -120,6 +141,9 @@ def test_ids_are_text_whatever_they_look_like(tmp_path: Path) -> None:
         (["1", "x", "-1"], [1, 2, 0], ("-1", "1", "x")),  # among text, -1 is a name
         (["NA", "None", "NA"], [0, 1, 0], ("NA", "None")),  # names of classes too
         (["", "", ""], [-1, -1, -1], ()),
+        # Larger than what a float can tell apart.
+        (["9007199254740993", "9007199254740992", "4.0"], [2, 1, 0], ("4", "9007199254740992", "9007199254740993")),
+        (["9223372036854775807", "0", "1e3"], [2, 0, 1], ("0", "1000", "9223372036854775807")),
     ],
 )
 def test_labels(tmp_path: Path, labels: list[str], indices: list[int], names: tuple[str, ...]) -> None:
@@ -134,7 +158,8 @@ def test_many_categories_are_kept_sparse(tmp_path: Path) -> None:
     dataset = tables.read(write(tmp_path, "id,kind\n" + rows, "source,target\n0,1\n"))
     assert dataset.features.layout == torch.sparse_csr
     expected = torch.nn.functional.one_hot(torch.arange(200) % 50).float()
-    assert torch.equal(dataset.features.to_dense(), expected)
+    assert torch.equal(dataset.features.to_dense()[:, :50], expected)
+    assert dataset.features.shape[1] == 51
 
 
 @pytest.mark.parametrize(
@@ -151,9 +176,24 @@ def test_many_categories_are_kept_sparse(tmp_path: Path) -> None:
             EDGES.replace("target", "to"),
             r"edges\.csv has no column 'target'.*there are: source, to, weight",
         ),
-        (NODES, EDGES.replace("1.5", "-1.5"), r"the weight of edge 0 \(0 -> 1\) is negative \(-1\.5\)"),
-        (NODES, EDGES.replace("1.5", ""), r"the weight of edge 0 \(0 -> 1\) is not finite \(nan\)"),
-        (NODES, EDGES.replace("1.5", "heavy"), r"edges\.csv: column 'weight' must hold numbers only"),
+        (NODES, EDGES.replace("cy", "zoe"), r"row 2 \(bob -> zoe\) names 'zoe', .*the edge \(2 such rows in all\)"),
+        (NODES, EDGES.replace("1.5", "-1.5"), r"edges\.csv: row 1 \(ann -> bob\) has a negative weight: correct it"),
+        (
+            NODES,
+            EDGES.replace("1.5", ""),
+            r"edges\.csv: row 1 \(ann -> bob\) has no weight: fill it in, or drop the edge",
+        ),
+        (
+            NODES,
+            EDGES.replace("1.5", "heavy"),
+            r"edges\.csv: column 'weight' holds numbers and text, first 'heavy' at row 1",
+        ),
+        (NODES, "source,target,weight\nann,bob,heavy\n", r"edges\.csv: column 'weight' must hold numbers only"),
+        (
+            NODES,
+            EDGES.replace("1.5", "inf"),
+            r"edges\.csv: column 'weight' holds inf at row 1, which is no finite float32",
+        ),
         (
             NODES.replace("id,", "name,"),
             EDGES,
@@ -161,17 +201,17 @@ def test_many_categories_are_kept_sparse(tmp_path: Path) -> None:
         ),
         (NODES + "bob,red,1,True,cat,\n", EDGES, r"nodes\.csv: id 'bob' is in rows 2 and 6: ids must differ"),
         (NODES.replace("ed,", ","), EDGES, r"nodes\.csv: row 5 has no id"),
-        (NODES.replace("45.5", ""), EDGES, r"nodes\.csv: node 'bob' has no value in column 'age'.*1 missing in all"),
-        (NODES.replace("45.5", "NA"), EDGES, r"node 'bob' has no value in column 'age'"),
-        (NODES.replace("45.5", "inf"), EDGES, r"node 'bob' has inf in column 'age', which is no finite float32"),
-        (NODES.replace("45.5", "1e300"), EDGES, r"node 'bob' has 1e\+300 in column 'age', which is no finite float32"),
+        (NODES.replace("45.5", "inf"), EDGES, r"column 'age' holds inf at node 'bob', which is no finite float32"),
+        (
+            NODES.replace("45.5", "1e300"),
+            EDGES,
+            r"column 'age' holds 1e\+300 at node 'bob', which is no finite float32",
+        ),
         (
             NODES.replace("45.5", "old"),
             EDGES,
             r"column 'age' holds numbers and text, first 'old' at node 'bob'",
         ),
-        (NODES.replace("cy,red", "cy,"), EDGES, r"node 'cy' has no value in column 'colour': fill it in"),
-        (NODES.replace("cy,red", "cy,N/A"), EDGES, r"node 'cy' has no value in column 'colour': fill it in"),
         (
             NODES.replace(",val", ",valid"),
             EDGES,
@@ -184,16 +224,16 @@ def test_many_categories_are_kept_sparse(tmp_path: Path) -> None:
             EDGES,
             r"the label of node 'ann' is 1\.5, but a class",
         ),
-        ("id,label\na,0\n", "source,target\n", r"nodes\.csv has no feature column: add at least one"),
+        ("id,label\na,0\n", "source,target\n", r"nodes\.csv has no feature column: add one that describes"),
         ("id,x\n", "source,target\n", r"nodes\.csv has no rows: it needs one for each node"),
         (",id,x\n0,a,1\n", "source,target\n", r"a column has no name; if it is the index.*with index=False"),
+        (
+            "id,x,x\na,1,2\n",
+            "source,target\n",
+            r"nodes\.csv cannot be read as a table: two columns are named 'x'; rename",
+        ),
         ("", EDGES, r"nodes\.csv cannot be read as a table: No columns"),
         ("id,x\na,1\nb,2,3\n", EDGES, r"nodes\.csv cannot be read as a table: .*line 3"),
-        (
-            "id,note\na,one\nb,two\nc,three\n",
-            "source,target\n",
-            r"text column 'note' has no value twice.*: drop",
-        ),
     ],
 )
 def test_bad_tables_are_refused(tmp_path: Path, nodes: str, edges: str, message: str) -> None:
@@ -201,19 +241,89 @@ def test_bad_tables_are_refused(tmp_path: Path, nodes: str, edges: str, message:
         tables.read(write(tmp_path, nodes, edges))
 
 
-def test_too_many_categories_are_refused(tmp_path: Path) -> None:
-    rows = "".join(f"{i},w{i // 2}\n" for i in range(2 * columns.MAX_CATEGORIES + 2))
-    with pytest.raises(ValueError, match=r"text column 'word' has 1001 different values.*\(at most 1000\): drop"):
-        tables.read(write(tmp_path, "id,word\n" + rows, "source,target\n"))
+def test_everything_wrong_in_both_tables_is_told_at_once(tmp_path: Path) -> None:
+    nodes = (
+        NODES.replace("31", "old").replace("red,28", "7,28").replace("val", "valid").replace("cat", "1.5")
+        + "bob,red,1,True,2,\n"
+    ).replace("dog", "2")
+    edges = EDGES.replace("1.5", "-1") + "zoe,ann,,2004\n,ann,1,2005\n"
+    with pytest.raises(ValueError, match="nodes.csv") as caught:
+        tables.read(write(tmp_path, nodes, edges))
+    starts = (
+        "nodes.csv: id 'bob' is in rows 2 and 6",
+        "nodes.csv: the label of node 'ann' is 1.5",
+        "nodes.csv: the split of node 'cy' is 'valid'",
+        "nodes.csv: column 'colour' holds text and numbers, first '7' at node 'cy'",
+        "nodes.csv: column 'age' holds numbers and text, first 'old' at node 'ann'",
+        "edges.csv: row 5 has no source",
+        "edges.csv: row 4 has no weight",
+        "edges.csv: row 1 has a negative weight",
+    )
+    lines = str(caught.value).splitlines()
+    assert len(lines) == len(starts)
+    for line, start in zip(lines, starts, strict=True):
+        assert line.startswith(start)
+    write(tmp_path, NODES.replace("id,", "name,"), EDGES.replace("1.5", "-1"))
+    with pytest.raises(
+        ValueError, match=r"nodes\.csv has no column 'id'.*\nedges\.csv: row 1 \(ann -> bob\) has a neg"
+    ):
+        tables.read(tmp_path)
+    with pytest.raises(ValueError, match=r"nodes\.csv cannot be read.*\n.*edges\.csv cannot be read"):
+        tables.read(write(tmp_path, "", ""))
 
 
-def test_columns_that_are_neither_numbers_nor_text_are_refused(tmp_path: Path) -> None:
+def test_text_that_makes_no_categories_is_told_with_what_else_is_wrong(tmp_path: Path) -> None:
+    rows = "".join(f"n{row},name {row},{row}\n" for row in range(30))
+    names = r"nodes\.csv: column 'name' has no value twice, which makes no categories: drop the column"
+    dataset = tables.read(write(tmp_path, "id,name,x\n" + rows, "source,target\n"))  # as new data it may be right
+    with pytest.raises(ValueError, match=names):
+        _ = dataset.features
+    for nodes, edges in (
+        ("id,name,x\n" + rows, "source,target\nn1,n99\n"),
+        ("id,name,x\n" + rows + "n30,name 7b,old\n", "source,target\n"),
+        ("id,name,label\n" + rows + "n30,name 7b,0.5\n", "source,target\n"),
+    ):
+        with pytest.raises(ValueError, match=names) as caught:
+            tables.read(write(tmp_path, nodes, edges))
+        assert len(str(caught.value).splitlines()) == 2
+
+
+def test_missing_values_are_read(tmp_path: Path) -> None:
+    nodes = NODES.replace("45.5", "NA").replace("cy,red", "cy,N/A").replace("ed,red", "ed,")
+    table = tables.read(write(tmp_path, nodes)).table
+    assert table is not None
+    np.testing.assert_array_equal(table.columns["age"], [31, np.nan, 28, 50, 7])
+    assert table.columns["colour"].tolist() == ["red", "blue", None, "blue", None]
+
+
+def test_thousands_separators_and_dates_are_read(tmp_path: Path) -> None:
+    nodes = 'id,amount,since\na,"1,200.50",2024-03-01\nb,7,2024-03-02 12:00\n'
+    table = tables.read(write(tmp_path, nodes, 'source,target,weight\na,b,"2,000"\n')).table
+    assert table is not None
+    assert table.columns["amount"].tolist() == [1200.5, 7]
+    assert table.columns["since"].astype(str).tolist() == [
+        "2024-03-01T00:00:00.000000000",
+        "2024-03-02T12:00:00.000000000",
+    ]
+
+
+def test_new_nodes_can_be_read_where_nothing_could_be_learned_from_them(tmp_path: Path) -> None:
+    one = tables.read(write(tmp_path, "id,x,word\na,1,b\n", "source,target\n"))
+    assert repr(one) == f"NodeDataset({tmp_path.name!r}, nodes=1, edges=0, columns=2, classes=0, splits=[])"
+    assert len(one.checksum) == 64
+    with pytest.raises(ValueError, match=r"nodes\.csv has nothing to learn from \(column 'x' is not used"):
+        _ = one.features
+
+
+def test_columns_that_no_feature_can_be_made_of_are_refused(tmp_path: Path) -> None:
     edges = pd.DataFrame({"source": ["a"], "target": ["b"]})
-    days = pd.DataFrame({"id": ["a", "b"], "day": pd.to_datetime(["2020-01-01", "2020-01-02"])})
-    with pytest.raises(ValueError, match=r"column 'day' holds datetime64.*convert it to numbers or text"):
-        tables.read(write_parquet(tmp_path, days, edges))
+    spans = pd.DataFrame({"id": ["a", "b"], "span": pd.to_timedelta([1, 2])})
+    with pytest.raises(ValueError, match=r"column 'span' holds timedelta64.*convert it to numbers, dates or text"):
+        tables.read(write_parquet(tmp_path, spans, edges))
     lists = pd.DataFrame({"id": ["a", "b"], "tags": [[1], [2]]})
-    with pytest.raises(ValueError, match=r"node 'a' has .* in column 'tags': a column holds numbers, or text"):
+    with pytest.raises(
+        ValueError, match=r"column 'tags' holds .* at node 'a', which is a ndarray: a column holds numbers"
+    ):
         tables.read(write_parquet(tmp_path, lists, edges))
     decimal = pd.DataFrame({"id": [1.5, 2.0], "x": [1, 2]})
     with pytest.raises(ValueError, match=r"nodes\.parquet: id 1\.5 in row 1 is a decimal number: ids are text"):
@@ -276,7 +386,7 @@ def test_defaults_that_graphml_declares_count(tmp_path: Path) -> None:
         <edge source="a" target="b"/></graph></graphml>"""
     )
     dataset = graphml.read(path)
-    assert dataset.features.tolist() == [[4], [2.5]]
+    assert dataset.table.columns["size"].tolist() == [4, 2.5]  # type: ignore[union-attr]
     assert dataset.graph.edges()[1].tolist() == [3]
     assert dataset.labels.tolist() == [-1, -1]
 
@@ -289,15 +399,13 @@ def test_bad_graphml_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="bad.graphml has no nodes: the graph needs at least one"):
         graphml.read(path)
     network = example_network()
-    del network.nodes["di"]["age"]
-    nx.write_graphml(network, path)
-    with pytest.raises(ValueError, match="bad.graphml: node 'di' has no value in column 'age'"):
-        graphml.read(path)
-    network = example_network()
     for ends in network.edges:
         network.edges[ends]["weight"] = "heavy"
+    network.nodes["di"]["colour"] = "7"
     nx.write_graphml(network, path)
-    with pytest.raises(ValueError, match="bad.graphml: the weight of edge ann -> bob is 'heavy': declare"):
+    with pytest.raises(
+        ValueError, match=r"graphml: column 'colour' .* '7' at node 'di'(.|\n)*edge ann -> bob is 'heavy'"
+    ):
         graphml.read(path)
     whole = path.read_text()
     path.write_text(whole[: len(whole) // 2])
@@ -403,11 +511,27 @@ def test_bad_saved_data_is_refused(tmp_path: Path) -> None:
             saved_data.read(path)
 
 
-def test_numpy_numbers_are_numbers() -> None:
-    values = np.array([np.int64(1), np.float32(2.5)], dtype=object)
-    assert columns.encode_features({"x": values}, ["a", "b"], "here").tolist() == [[1], [2.5]]
-
-
-def test_true_and_false_are_categories_even_where_no_value_comes_twice(tmp_path: Path) -> None:
-    dataset = tables.read(write(tmp_path, "id,on\na,True\nb,False\n", "source,target\na,b\n"))
-    assert dataset.features.tolist() == [[0, 1], [1, 0]]
+@pytest.mark.parametrize("kind", ["npz", "pt", "graphml", "tables"])
+def test_labels_of_any_size_are_classes_in_every_format(tmp_path: Path, kind: str) -> None:
+    """Counting makes room for every number up to the largest, so classes are numbered before."""
+    largest, edges, path = 2**63 - 1, [(0, 1), (1, 2), (2, 3)], tmp_path / f"mine.{kind}"
+    labels = [largest, 7, largest, -1]
+    if kind == "npz":
+        np.savez(path, node_features=np.eye(4), node_labels=np.array(labels), edges=np.array(edges))
+    elif kind == "pt":
+        torch.save({"x": torch.eye(4), "edge_index": torch.tensor(edges).T, "y": torch.tensor(labels)}, path)
+    elif kind == "graphml":
+        network = nx.Graph(edges)
+        nx.set_node_attributes(network, dict(enumerate(map(str, labels))), "label")
+        nx.set_node_attributes(network, dict.fromkeys(range(4), 1.0), "x")
+        nx.write_graphml(network, path)
+    else:
+        rows = "".join(f"{node},{label},{node}\n" for node, label in enumerate(labels))
+        write(tmp_path, "id,label,x\n" + rows, "source,target\n" + "".join(f"{a},{b}\n" for a, b in edges))
+        path = tmp_path
+    dataset = load_dataset(path)
+    assert dataset.labels.tolist() == [1, 0, 1, -1]
+    assert dataset.class_names == ("7", str(largest))
+    summary = describe(dataset)
+    assert [(size.name, size.nodes) for size in summary.class_sizes] == [(str(largest), 2), ("7", 1)]
+    assert summary.edge_homophily == 0

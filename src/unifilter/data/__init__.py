@@ -1,30 +1,67 @@
 """Containers: a graph with features, labels and splits. Loaders and file formats are in :mod:`unifilter.datasets`."""
 
-from unifilter.data.classes import Classes, check_learnable
-from unifilter.data.features import FeatureScaling, features_digest, pack_features, scale_rows
-from unifilter.data.metric import METRICS, Metric
+from unifilter.data.classes import Classes, balanced_weights, check_learnable
+from unifilter.data.column_summary import ColumnSummary
+from unifilter.data.features import SCALINGS, FeatureScaling, features_digest, pack_features, scale_rows, scale_spread
+from unifilter.data.frames import is_frame
+from unifilter.data.metric import METRICS, TASK_METRICS, Metric, TaskName
 from unifilter.data.node_choice import check_labelled, choose_nodes
 from unifilter.data.node_dataset import NodeDataset
-from unifilter.data.splits import Split, linkx_split, masks_to_splits, random_split, stratified_split
-from unifilter.data.summary import DatasetSummary, describe
+from unifilter.data.preparation import (
+    ArrayPreparation,
+    DataWarning,
+    Preparation,
+    TablePreparation,
+    preparation_from_dict,
+)
+from unifilter.data.splits import (
+    Split,
+    check_classes,
+    linkx_split,
+    masks_to_splits,
+    missing_classes,
+    random_split,
+    stratified_split,
+)
+from unifilter.data.summary import ClassSize, DatasetSummary, describe
+from unifilter.data.table import Table
+from unifilter.data.table_encoder import Encoded, TableEncoder
 
 __all__ = [
     "METRICS",
+    "SCALINGS",
+    "TASK_METRICS",
+    "ArrayPreparation",
+    "ClassSize",
     "Classes",
+    "ColumnSummary",
+    "DataWarning",
     "DatasetSummary",
+    "Encoded",
     "FeatureScaling",
     "Metric",
     "NodeDataset",
+    "Preparation",
     "Split",
+    "Table",
+    "TableEncoder",
+    "TablePreparation",
+    "TaskName",
+    "balanced_weights",
+    "check_classes",
     "check_labelled",
     "check_learnable",
     "choose_nodes",
     "describe",
     "features_digest",
+    "is_frame",
     "linkx_split",
     "masks_to_splits",
+    "missing_classes",
     "pack_features",
+    "preparation_from_dict",
     "random_split",
     "scale_rows",
+    "scale_spread",
     "stratified_split",
 ]

@@ -11,6 +11,8 @@ from torch import Tensor
 
 # Whole numbers up to here have a float of their own: 2.0 is the class 2.
 _EXACT = 2.0**53
+# So many different numbers may be classes, however few nodes there are.
+_MANY = 50
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +37,7 @@ class Classes:
                 f"some classes are strings and others numbers ({next(v for v in known if isinstance(v, str))!r} and "
                 f"{next(v for v in known if not isinstance(v, str))!r}): make them all strings"
             )
+        _refuse_numbers(raw)
         classes = cls(np.unique(np.array(known)))
         return classes, classes._indices(raw)
 
@@ -56,6 +59,34 @@ class Classes:
                     f"the classes are {', '.join(map(repr, self.values.tolist()))}"
                 )
         return np.array([position[value] for value in raw], dtype=np.int64)
+
+
+def _refuse_numbers(raw: list[Any]) -> None:
+    """Measured values are no classes: without this every value would become a class of its own."""
+    for node, value in enumerate(raw):
+        if isinstance(value, float):
+            raise ValueError(
+                f"the class of node {node} is {value!r}, a decimal number: classes are strings or whole numbers. To "
+                "predict numbers use a regressor, UniFilterRegressor or NodeRegressor"
+            )
+    numbers = {value for value in raw if isinstance(value, int) and not isinstance(value, bool)}
+    labelled = sum(value is not None for value in raw)
+    if len(numbers) > max(_MANY, labelled // 2):
+        raise ValueError(
+            f"y has {len(numbers)} different numbers at {labelled} nodes, too many for classes. To predict numbers use "
+            "a regressor, UniFilterRegressor or NodeRegressor; where they are classes, pass them as strings"
+        )
+
+
+def balanced_weights(labels: np.ndarray, num_classes: int) -> np.ndarray:
+    """The weight of each class with which all classes of the training nodes count alike, as in scikit-learn.
+
+    Args:
+        labels: Class indices of the training nodes.
+        num_classes: How many classes there are; one without a training node has the weight of one that has one.
+    """
+    counts = np.bincount(labels, minlength=num_classes)
+    return np.asarray(len(labels) / (np.count_nonzero(counts) * np.maximum(counts, 1)))
 
 
 def check_learnable(labels: np.ndarray, names: Sequence[Any]) -> None:

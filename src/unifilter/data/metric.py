@@ -1,8 +1,16 @@
-"""The names of the scores."""
+"""What can be learned, and the names of the scores of each."""
 
 from __future__ import annotations
 
 from typing import Literal
 
-Metric = Literal["accuracy", "macro_f1", "roc_auc"]
-METRICS = ("accuracy", "macro_f1", "roc_auc")
+TaskName = Literal["classification", "multilabel", "regression"]
+Metric = Literal["accuracy", "balanced_accuracy", "macro_f1", "roc_auc", "micro_f1", "r2", "neg_rmse", "neg_mae"]
+
+# The first of each is the default. The larger, the better: errors have a minus sign, as in scikit-learn.
+TASK_METRICS: dict[TaskName, tuple[Metric, ...]] = {
+    "classification": ("accuracy", "balanced_accuracy", "macro_f1", "roc_auc"),
+    "multilabel": ("macro_f1", "micro_f1", "accuracy", "roc_auc"),
+    "regression": ("r2", "neg_rmse", "neg_mae"),
+}
+METRICS: tuple[Metric, ...] = tuple(dict.fromkeys(metric for some in TASK_METRICS.values() for metric in some))

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from unifilter._internal.checks import as_node_mask, check_fraction
-from unifilter.data.classes import Classes, check_learnable
+from unifilter.data.classes import check_learnable
+from unifilter.data.preparation import DataWarning
 
 
 def choose_nodes(
-    classes: Classes, labels: np.ndarray, train: Any, val: Any, validation_fraction: float, seed: int
+    classes: Sequence[Any] | None, labels: np.ndarray, train: Any, val: Any, validation_fraction: float, seed: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Indices of the nodes to learn from and to stop by.
 
     Args:
-        classes: The classes, for what is said of them.
-        labels: The class of each node, -1 where it has none.
-        train: A mask or indices; ``None`` takes all nodes that have a class.
+        classes: The classes, for what is said of them; ``None`` where no classes are learned.
+        labels: The class of each node, -1 where it has none; where no classes are learned, 0 where an answer is known.
+        train: A mask or indices; ``None`` takes all nodes whose answer is known.
         val: A mask or indices; ``None`` holds out ``validation_fraction`` of each class of the training nodes.
         validation_fraction: In (0, 1).
         seed: Of the draw.
@@ -26,7 +29,7 @@ def choose_nodes(
     train_mask = labels >= 0 if train is None else as_node_mask(train, len(labels), "train")
     check_labelled(labels, train_mask, "train")
     if val is None:
-        check_learnable(labels[train_mask], classes.values.tolist())
+        _check_learnable(labels[train_mask], classes)
         share = check_fraction("validation_fraction", validation_fraction)
         val_mask = _hold_out(labels, train_mask, share, seed)
         return np.flatnonzero(train_mask & ~val_mask), np.flatnonzero(val_mask)
@@ -41,17 +44,38 @@ def choose_nodes(
         raise ValueError(
             f"node {both[0]} is in train and in val ({len(both)} such nodes in all): a node can be in one of them"
         )
-    check_learnable(labels[train_mask], classes.values.tolist())
+    _check_learnable(labels[train_mask], classes)
+    if classes is not None:
+        _warn_of_missing(labels, train_mask, val_mask, classes)
     return np.flatnonzero(train_mask), np.flatnonzero(val_mask)
 
 
+def _check_learnable(labels: np.ndarray, classes: Sequence[Any] | None) -> None:
+    if classes is not None:
+        check_learnable(labels, classes)
+    elif len(labels) < 2:
+        raise ValueError("there is nothing to learn from: name at least two training nodes whose answer is known")
+
+
+def _warn_of_missing(labels: np.ndarray, train: np.ndarray, val: np.ndarray, classes: Sequence[Any]) -> None:
+    missing = np.setdiff1d(labels[train], labels[val])
+    if len(missing):
+        names = ", ".join(repr(classes[label]) for label in missing)
+        warnings.warn(
+            f"val has no node of class {names}: the validation score, by which the model is chosen, says nothing about "
+            "it; leave val out to hold out a share of every class",
+            DataWarning,
+            stacklevel=4,
+        )
+
+
 def check_labelled(labels: np.ndarray, mask: np.ndarray, name: str) -> None:
-    """Every node that a user named must have a class."""
+    """Every node that a user named must have an answer."""
     unknown = np.flatnonzero(mask & (labels < 0))
     if len(unknown):
         raise ValueError(
-            f"node {unknown[0]} is in {name} but has no class ({len(unknown)} such nodes in all): "
-            "leave it out or label it"
+            f"node {unknown[0]} is in {name}, but its answer is unknown ({len(unknown)} such nodes in all): "
+            "leave it out, or pass its answer"
         )
 
 

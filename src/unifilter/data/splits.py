@@ -16,6 +16,9 @@ from unifilter._internal.checks import as_labels
 # in the second, fourth and eighth place, AdaptKry 2519445423 and 1254279832 in the second and fourth.
 SEEDS = (1941488137, 25190, 983997847, 12591, 4019585660, 2108550661, 1648766618, 329014539, 3212139042, 2424918363)
 
+# What the parts of a split are called in messages.
+PART_NAMES = {"train": "training", "val": "validation", "test": "test"}
+
 
 @dataclass(frozen=True, eq=False)
 class Split:
@@ -99,7 +102,9 @@ def named_random_splits(labels: Any, name: str) -> tuple[Split, ...] | None:
     return tuple(random_split(labels, train / 100, val / 100, seed, index) for index, seed in enumerate(SEEDS))
 
 
-def stratified_split(labels: Any, train: float = 0.6, val: float = 0.2, seed: int = 0) -> Split:
+def stratified_split(
+    labels: Any, train: float = 0.6, val: float = 0.2, seed: int = 0, class_names: Sequence[str] = ()
+) -> Split:
     """A split for new data: every class is divided in proportion, with at least one node in each of the three parts.
 
     Args:
@@ -107,6 +112,7 @@ def stratified_split(labels: Any, train: float = 0.6, val: float = 0.2, seed: in
         train: Share of each class to train on.
         val: Share of each class to validate on.
         seed: Starts the generator; also the index of the split.
+        class_names: What the classes are called in messages.
 
     Example:
         >>> import numpy as np
@@ -123,7 +129,7 @@ def stratified_split(labels: Any, train: float = 0.6, val: float = 0.2, seed: in
         members = rng.permutation(np.flatnonzero(known == label))
         if len(members) < 3:
             raise ValueError(
-                f"class {label} has {len(members)} labelled node{'s' * (len(members) != 1)}, too few for a training, a "
+                f"{_class_title(label, class_names)} has {_nodes(len(members))}, too few for a training, a "
                 "validation and a test node: label more of it, merge it with another class, or set its labels to -1"
             )
         for_training = min(max(round(train * len(members)), 1), len(members) - 2)
@@ -165,6 +171,8 @@ def masks_to_splits(name: str, train: Any, val: Any, test: Any) -> tuple[Split, 
     """
     masks = [_mask(part, mask) for part, mask in zip(("train", "val", "test"), (train, val, test), strict=True)]
     num_nodes, num_splits = masks[0].shape[0], max(mask.shape[1] for mask in masks)
+    if num_splits == 0:
+        raise ValueError(f"the masks of {name!r} hold no split, one of them is {list(masks[0].shape)}: leave them out")
     for part, mask in zip(("val", "test"), masks[1:], strict=True):
         if mask.shape[0] != num_nodes:
             raise ValueError(
@@ -198,6 +206,60 @@ def check_split(split: Split, labels: Any) -> None:
                 f"node {unknown[0]} in the {part} set of {_title(split)} has no label: leave it out or label it "
                 f"({len(unknown)} such node{'s' * (len(unknown) != 1)} in all)"
             )
+
+
+def missing_classes(split: Split, labels: Any, num_classes: int) -> dict[str, list[int]]:
+    """The classes that a split leaves out, by part: those of some labelled nodes, but of none in that part.
+
+    Args:
+        split: The split.
+        labels: Class indices ``[num_nodes]``; -1 is unknown.
+        num_classes: How many classes there are.
+
+    Example:
+        >>> import numpy as np
+        >>> from unifilter.data.splits import missing_classes, random_split
+        >>> labels = np.array([0] * 90 + [1] * 10)
+        >>> missing_classes(random_split(labels), labels, 2)  # 30 nodes of each class to train on, or all there are
+        {'train': [], 'val': [1], 'test': [1]}
+    """
+    known = _labels(labels)
+    occurs = np.bincount(known[known >= 0], minlength=num_classes) > 0
+    missing = {}
+    for part, nodes in _parts(split):
+        there = np.bincount(known[nodes], minlength=num_classes) > 0
+        missing[part] = np.flatnonzero(occurs & ~there).tolist()
+    return missing
+
+
+def check_classes(
+    split: Split,
+    labels: Any,
+    class_names: Sequence[str] = (),
+    allow: bool = False,
+    remedy: str = "pass split='stratified', label more nodes of it, or pass allow_missing_classes=True to train anyway",
+) -> None:
+    """Refuses a split that leaves a class out of training, validation or testing: its score would not be about it.
+
+    Args:
+        split: The split.
+        labels: Class indices ``[num_nodes]``; -1 is unknown.
+        class_names: What the classes are called; by default their numbers.
+        allow: Whether to let such a split pass.
+        remedy: What the message advises.
+    """
+    known = _labels(labels)
+    missing = missing_classes(split, known, max(len(class_names), int(known.max(initial=-1)) + 1))
+    left_out = sorted(set().union(*missing.values()))
+    if allow or not left_out:
+        return
+    first = left_out[0]
+    parts = " or ".join(PART_NAMES[part] for part, classes in missing.items() if first in classes)
+    others = f" ({len(left_out)} such classes in all)" if len(left_out) > 1 else ""
+    raise ValueError(
+        f"{_class_title(first, class_names)} has {_nodes(int((known == first).sum()))}, but no {parts} node in "
+        f"{_title(split)}{others}: {remedy}"
+    )
 
 
 def _check_parts(split: Split, num_nodes: int) -> None:
@@ -236,6 +298,14 @@ def _checked(
 
 def _parts(split: Split) -> Sequence[tuple[str, np.ndarray]]:
     return ("train", split.train), ("val", split.val), ("test", split.test)
+
+
+def _class_title(label: int, class_names: Sequence[str]) -> str:
+    return f"class {class_names[label]!r}" if len(class_names) else f"class {label}"
+
+
+def _nodes(count: int) -> str:
+    return f"{count} labelled node{'s' * (count != 1)}"
 
 
 def _title(split: Split) -> str:

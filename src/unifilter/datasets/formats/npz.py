@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import struct
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
@@ -9,10 +11,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
-import torch
 
-from unifilter._internal.checks import as_labels
 from unifilter.data import NodeDataset, Split, masks_to_splits, pack_features
+from unifilter.datasets.formats.archives import open_archive
 from unifilter.graph import Graph
 
 _MASKS = ("train_masks", "val_masks", "test_masks")
@@ -45,7 +46,7 @@ def read(path: Path, split_name: str = "given") -> NodeDataset:
         name=path.stem,
         graph=Graph.from_edges(edges.T, num_nodes=features.shape[0], edge_weight=weights),
         features=features,
-        labels=torch.from_numpy(as_labels(labels, features.shape[0])),
+        labels=labels,  # type: ignore[arg-type]  # numbers of any kind, which are checked there
         splits=splits,
         source=str(path),
     )
@@ -53,21 +54,61 @@ def read(path: Path, split_name: str = "given") -> NodeDataset:
 
 @contextmanager
 def open_npz(path: Path) -> Iterator[Mapping[str, np.ndarray]]:
-    """The arrays of an ``.npz`` file, each read when it is asked for; damage and pickles become clear errors."""
+    """The arrays of an ``.npz`` file, each read when it is asked for; damage and pickles become clear errors.
+
+    Nothing is allocated for an array before its header agrees with the size of its member, nor for members that are
+    far larger than the file allows.
+    """
     try:
-        # Anything else than a zip file would make np.load talk about pickles, which is not what is wrong.
-        if not zipfile.is_zipfile(path):
-            raise zipfile.BadZipFile("not a zip file")
-        with np.load(path, allow_pickle=False) as file:
-            yield file
-    except (zipfile.BadZipFile, EOFError, zlib.error) as error:
+        with open_archive(path, compressed=True) as archive:
+            yield _Arrays(archive, path)
+    except (zipfile.BadZipFile, NotImplementedError, OSError, EOFError, zlib.error, struct.error) as error:
         raise ValueError(f"{path} is not a whole .npz file ({error}): download or write it again") from error
-    except ValueError as error:
-        if "allow_pickle" not in str(error):
-            raise
-        raise ValueError(
-            f"{path} holds Python objects, which could run code and are not read: store plain number arrays"
-        ) from error
+
+
+class _Arrays(Mapping[str, np.ndarray]):
+    def __init__(self, archive: zipfile.ZipFile, path: Path) -> None:
+        self._archive, self._path = archive, path
+        self._members = {
+            member.filename.removesuffix(".npy"): member
+            for member in archive.infolist()
+            if member.filename.endswith(".npy")
+        }
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._members)
+
+    def __len__(self) -> int:
+        return len(self._members)
+
+    def __getitem__(self, key: str) -> np.ndarray:
+        member = self._members[key]
+        self._check_header(key, member)
+        with self._archive.open(member) as file:
+            return np.asarray(np.lib.format.read_array(file, allow_pickle=False))
+
+    def _check_header(self, key: str, member: zipfile.ZipInfo) -> None:
+        with self._archive.open(member) as file:
+            try:
+                header = np.lib.format
+                version = header.read_magic(file)
+                shape, _, dtype = (header.read_array_header_1_0 if version == (1, 0) else header.read_array_header_2_0)(
+                    file
+                )
+            except Exception as error:  # a header is read as Python, and may raise what Python raises
+                raise zipfile.BadZipFile(f"{key} has no readable header: {type(error).__name__}") from error
+            stored = member.file_size - file.tell()
+        if dtype.hasobject:
+            raise ValueError(
+                f"{self._path} holds Python objects, which could run code and are not read: store plain number arrays"
+            )
+        if dtype.kind not in "biufcSU" or dtype.itemsize == 0:
+            raise ValueError(f"{self._path}: {key} is of type {dtype}: store plain number arrays")
+        if min(shape, default=0) < 0 or math.prod(shape) * dtype.itemsize != stored:
+            raise ValueError(
+                f"{self._path}: {key} should have shape {list(shape)} of {dtype}, but {stored:,} bytes are stored for "
+                "it: download or write it again"
+            )
 
 
 def _splits(file: Mapping[str, np.ndarray], path: Path, name: str) -> dict[str, tuple[Split, ...]]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pickle
 import re
+import struct
+import zipfile
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,9 +14,26 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from unifilter._internal.checks import without_torch_notices
 from unifilter.data import NodeDataset
+from unifilter.datasets.formats.archives import check_claim, open_archive
 
 _TENSORS = ("x", "edge_index", "edge_weight", "y", "train_mask", "val_mask", "test_mask")
+# Those that numpy has too.
+_DTYPES = (
+    torch.bool,
+    torch.uint8,
+    torch.int8,
+    torch.int16,
+    torch.int32,
+    torch.int64,
+    torch.float16,
+    torch.float32,
+    torch.float64,
+)
+_SPARSE = (torch.sparse_coo, torch.sparse_csr, torch.sparse_csc)
+# A list of what is in a file is of help as long as it can be read.
+_MOST_LISTED = 200
 
 
 def read(path: Path) -> NodeDataset:
@@ -29,13 +48,10 @@ def read(path: Path) -> NodeDataset:
     entries = _load(path)
     for name in ("x", "edge_index"):
         if entries.get(name) is None:
-            there = ", ".join(map(str, entries)) or "nothing"
+            there = ", ".join(map(str, entries))[:_MOST_LISTED] or "nothing"
             raise ValueError(f"{path.name} has no {name!r}: add it and save the file again (there is: {there})")
-    for name in _TENSORS:
-        if not isinstance(entries.get(name), (Tensor, type(None))):
-            raise ValueError(f"{path.name}: {name!r} is a {type(entries[name]).__name__}, but must be a tensor")
-    num_nodes = entries["x"].shape[0] if entries["x"].ndim else 0
-    fields = {name: entries.get(name) for name in _TENSORS}
+    fields = {name: _checked_tensor(path, name, entries.get(name)) for name in _TENSORS}
+    num_nodes = fields["x"].shape[0] if fields["x"].ndim else 0
     try:
         dataset = NodeDataset.from_data(SimpleNamespace(**fields, num_nodes=num_nodes), name=path.stem)
     except ValueError as error:
@@ -45,7 +61,18 @@ def read(path: Path) -> NodeDataset:
 
 def _load(path: Path) -> dict[Any, Any]:
     try:
-        with _admit_data():
+        # torch.save compresses nothing, so that what is in the file is as large as it looks.
+        with open_archive(path, compressed=False) as archive:
+            damaged = archive.testzip()  # torch does not compare checksums
+        if damaged is not None:
+            raise zipfile.BadZipFile(f"its member {damaged!r} is damaged")
+    except (zipfile.BadZipFile, NotImplementedError, OSError, EOFError, struct.error) as error:
+        raise ValueError(
+            f"{path} is no whole file written by torch.save: {error} (torch before 1.6 wrote another form: load and "
+            "save such a file again with a newer torch)"
+        ) from error
+    try:
+        with _admit_data(), without_torch_notices():
             loaded = torch.load(path, map_location="cpu", weights_only=True)
     except pickle.UnpicklingError as error:
         found = re.search(r"GLOBAL (\S+)", str(error))
@@ -54,7 +81,7 @@ def _load(path: Path) -> dict[Any, Any]:
             f"{path} is not read, because reading could run code in it: {what}, where only tensors, plain containers "
             "and PyG's Data are admitted; write it with torch.save(data.to_dict(), path), with tensors alone"
         ) from None
-    except (RuntimeError, EOFError, OSError, ValueError, KeyError, AttributeError, TypeError, IndexError) as error:
+    except Exception as error:  # a damaged file may raise anything
         reason = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise ValueError(f"{path} is no whole file written by torch.save: {reason}") from error
     if isinstance(loaded, dict):
@@ -80,3 +107,65 @@ def _admit_data() -> AbstractContextManager[Any]:
 
 def _is_data(loaded: object) -> bool:
     return type(loaded).__module__ == "torch_geometric.data.data" and type(loaded).__name__ == "Data"
+
+
+def _checked_tensor(path: Path, name: str, value: Any) -> Any:
+    """A tensor whose numbers are all in the file, in a form that everything here can read; ``None`` where it is."""
+    if value is None:
+        return None
+    if not isinstance(value, Tensor):
+        raise ValueError(f"{path.name}: {name!r} is a {type(value).__name__}, but must be a tensor")
+    value, what = value.detach(), f"{path.name}: {name!r} is"
+    if value.device.type != "cpu":
+        raise ValueError(f"{what} on the device {value.device.type!r} and holds no numbers: save it from the CPU")
+    if value.is_nested:
+        raise ValueError(f"{what} a nested tensor, whose rows have lengths of their own: save a matrix")
+    if value.is_quantized:
+        raise ValueError(f"{what} quantized ({value.dtype}): save {name}.dequantize()")
+    if value.dtype not in _DTYPES:
+        raise ValueError(f"{what} of type {value.dtype}: save {name}.float(), or {name}.long() for whole numbers")
+    if value.layout == torch.strided:
+        _check_stored(value, what, name)
+        return value.resolve_neg()
+    if name != "x" or value.layout not in _SPARSE or value.ndim != 2 or value.sparse_dim() != 2:
+        raise ValueError(f"{what} {value.layout} of shape {list(value.shape)}: save {name}.to_dense()")
+    # Something is kept for each row and each column, though nothing of them may be in the file.
+    check_claim(path, 8 * sum(value.shape), f"features of shape {list(value.shape)}")
+    return _checked_sparse(value, what, name)
+
+
+def _check_stored(value: Tensor, what: str, name: str) -> None:
+    if value.numel() * value.element_size() > value.untyped_storage().nbytes():
+        raise ValueError(
+            f"{what} of shape {list(value.shape)}, but repeats the same few numbers: save {name}.clone(), which stores "
+            "each of them"
+        )
+
+
+def _checked_sparse(value: Tensor, what: str, name: str) -> Tensor:
+    """The same tensor with its indices looked at, which compiled code trusts."""
+    parts = _parts(value)
+    for part in parts:
+        _check_stored(part, what, name)
+    try:
+        with without_torch_notices():
+            if value.layout == torch.sparse_coo:
+                # In order and without duplicates, whatever the file says it is.
+                indices, values = parts
+                return torch.sparse_coo_tensor(indices, values, value.shape, check_invariants=True).coalesce()
+            starts, indices, values = parts
+            return torch.sparse_compressed_tensor(
+                starts, indices, values, value.shape, layout=value.layout, check_invariants=True
+            )
+    except RuntimeError as error:
+        reason = str(error).splitlines()[0]
+        raise ValueError(f"{what} sparse, and its indices are wrong ({reason}): save it again") from None
+
+
+def _parts(value: Tensor) -> tuple[Tensor, ...]:
+    """What a sparse tensor is made of."""
+    if value.layout == torch.sparse_coo:
+        return value._indices(), value._values()
+    if value.layout == torch.sparse_csr:
+        return value.crow_indices(), value.col_indices(), value.values()
+    return value.ccol_indices(), value.row_indices(), value.values()

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 
 from unifilter._internal.extras import require
+from unifilter._internal.problems import Problems
 from unifilter.data import NodeDataset
-from unifilter.datasets.formats.columns import encode_features, encode_labels, encode_split
+from unifilter.data.column_values import recognize
+from unifilter.data.frames import series_entries, series_values
+from unifilter.data.node_ids import number_ids, read_ids
+from unifilter.datasets.formats.archives import check_claim
+from unifilter.datasets.formats.columns import read_node_columns
 from unifilter.graph import Graph
 
 # Text by definition: read as it stands, so that the ids 1, 01 and NA stay three ids.
-_TEXT = ("id", "source", "target", "label", "split")
+_TEXT = {"nodes": ("id", "label", "split"), "edges": ("source", "target")}
 
-# How programs write a missing value into a .csv; as a feature it is an error, so that none becomes a category.
+# How programs write a missing value into a .csv.
 _MISSING = ["", "nan", "NaN", "NA", "N/A", "null", "NULL", "None", "<NA>"]
 
 
@@ -24,38 +29,52 @@ def read(folder: Path) -> NodeDataset:
     """A data set from ``edges`` (columns source, target and, optionally, weight) and ``nodes``.
 
     In ``nodes``, the column ``id`` is what edges refer to, ``label`` the class (text or whole numbers; empty, nan or -1
-    is unknown) and ``split`` train, val, test or nothing; only ``id`` must be there. *Every other column is a feature*:
-    numbers as they are, text and true/false one-hot. An empty entry among the features is an error. Other columns of
+    is unknown) and ``split`` train, val, test or nothing; only ``id`` must be there. To predict a number instead of a
+    class, name its column ``target``; for several labels per node have columns ``label:NAME`` of 1 and 0. *Every other
+    column describes the node* and becomes features, see :class:`~unifilter.data.TableEncoder`. Other columns of
     ``edges`` are not used. Nodes are numbered in the order of the rows.
+
+    Raises:
+        ValueError: With one line for everything that is wrong in either table.
     """
     folder = Path(folder)
     if not folder.is_dir():
         raise FileNotFoundError(f"there is no folder {folder}: pass one with nodes.csv and edges.csv (or .parquet)")
     nodes_file, edges_file = (_find(folder, table) for table in ("nodes", "edges"))
-    nodes, edges = _load(nodes_file), _load(edges_file)
-    _require_columns(nodes_file, nodes, ["id"])
-    _require_columns(edges_file, edges, ["source", "target"])
-    ids = _ids(nodes_file, nodes, "id")
-    if len(ids) == 0:
-        raise ValueError(f"{nodes_file.name} has no rows: it needs one for each node")
-    number = {name: index for index, name in enumerate(ids)}
-    if len(number) < len(ids):
-        first = next(index for index, name in enumerate(ids) if number[name] != index)
-        raise ValueError(
-            f"{nodes_file.name}: id {ids[first]!r} is in rows {first + 1} and {number[ids[first]] + 1}: ids must differ"
-        )
-    where = nodes_file.name
-    labels, class_names = encode_labels(_objects(nodes["label"]), ids, where) if "label" in nodes else _unlabelled(ids)
-    splits = {"given": encode_split(_objects(nodes["split"]), labels, ids, where)} if "split" in nodes else {}
-    features = {str(name): _values(nodes[name]) for name in nodes.columns if name not in ("id", "label", "split")}
+    problems = Problems()
+    with problems.collect():
+        nodes = _load(nodes_file)
+    with problems.collect():
+        edges = _load(edges_file)
+    problems.raise_if_any()
+    where, ids = nodes_file.name, None
+    if len(nodes) == 0:
+        problems.add(f"{where} has no rows: it needs one for each node")
+    with problems.collect():
+        _require_column(where, nodes, "id")
+        ids = read_ids(series_entries(nodes["id"]), "id", where)
+        number = number_ids(ids, where)
+    columns = {
+        name: series_entries(nodes[name]) if name in _TEXT["nodes"] else series_values(nodes[name])
+        for name in nodes.columns
+        if name != "id"
+    }
+    categorical = [name for name in columns if hasattr(nodes[name].dtype, "categories")]
+    with problems.collect():
+        described = read_node_columns(columns, ids, len(nodes), where, categorical)
+        problems.check_too(described.table.check_categories)
+    with problems.collect():
+        sources, targets, weight = _read_edges(edges_file.name, edges, ids, where)
+    problems.raise_if_any()
+    ends = np.array([[number[end] for end in side] for side in (sources, targets)], dtype=np.int64)
     return NodeDataset(
         name=folder.resolve().name,
-        graph=_graph(edges_file, edges, number, nodes_file),
-        features=encode_features(features, ids, where),
-        labels=torch.from_numpy(labels),
-        class_names=class_names,
-        splits=splits,
+        graph=Graph.from_edges(ends.reshape(2, -1), num_nodes=len(number), edge_weight=weight),
+        features=None,
+        **described.answers(),
+        splits=described.splits,
         source=str(folder),
+        table=described.table,
     )
 
 
@@ -75,76 +94,97 @@ def _load(path: Path) -> Any:
     import pandas
 
     try:
-        return pandas.read_parquet(path) if path.suffix == ".parquet" else _read_csv(pandas, path)
+        table = _read_parquet(pandas, path) if path.suffix == ".parquet" else _read_csv(pandas, path)
     except (ValueError, OSError) as error:
         reason = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise ValueError(f"{path} cannot be read as a table: {reason}") from error
+    return table.set_axis(table.columns.map(str), axis=1)
+
+
+def _read_parquet(pandas: Any, path: Path) -> Any:
+    import pyarrow.parquet
+
+    stored = pyarrow.parquet.read_metadata(path)
+    # A column of one value takes a few bytes, however many rows it has.
+    check_claim(path, 8 * stored.num_rows * max(stored.num_columns, 1), f"{stored.num_rows:,} rows")
+    return pandas.read_parquet(path)
 
 
 def _read_csv(pandas: Any, path: Path) -> Any:
-    header = pandas.read_csv(path, nrows=0).columns
-    # pandas calls a column without a name "Unnamed: 0" and would hand it on as a feature.
-    if any(str(name).startswith("Unnamed: ") for name in header):
+    # Read as a row, because pandas changes names that are empty or come twice.
+    header = pandas.read_csv(path, nrows=1, header=None, dtype=str, keep_default_na=False).iloc[0].tolist()
+    if "" in header:
         raise ValueError("a column has no name; if it is the index of a data frame, write the file with index=False")
-    missing = {name: ["", "nan", "NaN"] if name == "label" else [""] if name in _TEXT else _MISSING for name in header}
-    text = {name: str for name in header if name in _TEXT}
-    return pandas.read_csv(path, dtype=text, na_values=missing, keep_default_na=False, low_memory=False)
+    twice = next((name for name in header if header.count(name) > 1), None)
+    if twice is not None:
+        raise ValueError(f"two columns are named {twice!r}; rename one of them")
+    text = dict.fromkeys(_TEXT[path.stem], str)
+    missing = {name: ["", "nan", "NaN"] if name == "label" else [""] if name in text else _MISSING for name in header}
+    text = {name: kind for name, kind in text.items() if name in header}
+    # The same numbers in every version of pandas: older ones round the last digit by default.
+    exact = {"keep_default_na": False, "low_memory": False, "float_precision": "round_trip"}
+    return pandas.read_csv(path, dtype=text, na_values=missing, **exact)
 
 
-def _require_columns(path: Path, table: Any, names: list[str]) -> None:
-    for name in names:
-        if name not in table:
-            listed = ", ".join(map(str, table.columns)) or "none"
-            raise ValueError(f"{path.name} has no column {name!r}: rename the one that is meant (there are: {listed})")
+def _require_column(where: str, table: Any, name: str) -> None:
+    if name not in table:
+        listed = ", ".join(table.columns) or "none"
+        raise ValueError(f"{where} has no column {name!r}: rename the one that is meant (there are: {listed})")
 
 
-def _ids(path: Path, table: Any, column: str) -> list[str]:
-    values = _objects(table[column])
-    for row, value in enumerate(values, start=1):
-        if value is None:
-            raise ValueError(f"{path.name}: row {row} has no {column}: fill it in or drop the row")
-        if isinstance(value, float):
-            raise ValueError(
-                f"{path.name}: {column} {value} in row {row} is a decimal number: ids are text or whole numbers"
+def _read_edges(
+    where: str, edges: Any, ids: Sequence[str] | None, nodes_where: str
+) -> tuple[list[str], list[str], np.ndarray | None]:
+    """The ids at both ends of the edges, and the weights where there are any.
+
+    Args:
+        where: The table of edges, for messages.
+        edges: The table of edges.
+        ids: The ids of the nodes; ``None`` where they could not be read, and ends of edges cannot be looked up.
+        nodes_where: The table of nodes, for messages.
+    """
+    problems = Problems()
+    ends: dict[str, list[str]] = {}
+    for column in ("source", "target"):
+        with problems.collect():
+            _require_column(where, edges, column)
+            ends[column] = read_ids(series_entries(edges[column]), column, where)
+    pairs = list(zip(*ends.values(), strict=True)) if len(ends) == 2 else None
+    if ids is not None and pairs is not None:
+        known = set(ids)
+        unknown = [row for row, pair in enumerate(pairs) if not known.issuperset(pair)]
+        if unknown:
+            first = pairs[unknown[0]]
+            end = next(end for end in first if end not in known)
+            problems.add(
+                f"{where}: row {unknown[0] + 1} ({first[0]} -> {first[1]}) names {end!r}, which is no id in "
+                f"{nodes_where}: add the node or drop the edge{_in_all(len(unknown))}"
             )
-    return [str(value) for value in values]
-
-
-def _graph(path: Path, edges: Any, number: dict[str, int], nodes_file: Path) -> Graph:
-    ends = {column: _ids(path, edges, column) for column in ("source", "target")}
-    for row, pair in enumerate(zip(ends["source"], ends["target"], strict=True), start=1):
-        for end in pair:
-            if end not in number:
-                raise ValueError(
-                    f"{path.name}: row {row} ({pair[0]} -> {pair[1]}) names {end!r}, which is no id in "
-                    f"{nodes_file.name}: add the node or drop the edge"
-                )
-    index = np.array([[number[end] for end in ends[column]] for column in ("source", "target")], dtype=np.int64)
     weight = None
     if "weight" in edges:
-        weight = _values(edges["weight"])
-        if weight.dtype.kind not in "iuf":
-            raise ValueError(f"{path.name}: column 'weight' must hold numbers only: correct it or rename the column")
-    return Graph.from_edges(index.reshape(2, -1), num_nodes=len(number), edge_weight=weight)
+        with problems.collect():
+            weight = _weights(where, edges["weight"], pairs)
+    problems.raise_if_any()
+    return ends["source"], ends["target"], weight
 
 
-def _unlabelled(ids: list[str]) -> tuple[np.ndarray, tuple[str, ...]]:
-    return np.full(len(ids), -1, dtype=np.int64), ()
+def _weights(where: str, column: Any, pairs: Sequence[tuple[str, ...]] | None) -> np.ndarray:
+    """The weights, non-negative numbers; ``pairs`` are the ends of the edges, for messages."""
+    try:
+        weight = recognize(series_values(column), lambda row: f"row {row + 1}")
+    except ValueError as error:
+        raise ValueError(f"{where}: column 'weight' {error}") from None
+    if weight.dtype.kind != "f":
+        raise ValueError(f"{where}: column 'weight' must hold numbers only: correct it or rename the column")
+    problems = Problems()
+    for wrong, what in ((np.isnan(weight), "no weight: fill it in"), (weight < 0, "a negative weight: correct it")):
+        if wrong.any():
+            row = int(wrong.argmax())
+            edge = f"row {row + 1}" if pairs is None else f"row {row + 1} ({' -> '.join(pairs[row])})"
+            problems.add(f"{where}: {edge} has {what}, or drop the edge{_in_all(int(wrong.sum()))}")
+    problems.raise_if_any()
+    return weight
 
 
-def _objects(column: Any) -> list[Any]:
-    """The entries as Python objects, ``None`` where one is missing."""
-    return [None if gone else value for value, gone in zip(column.tolist(), column.isna().tolist(), strict=True)]
-
-
-def _values(column: Any) -> np.ndarray:
-    """The entries as an array: numbers, dates and the like in their own type, everything else as objects."""
-    # pandas' nullable numbers and pyarrow's have a kind too, but become objects by themselves.
-    kind = getattr(column.dtype, "kind", "O")
-    if kind in "iuf":
-        return np.asarray(column.to_numpy(dtype=np.float64, na_value=np.nan))
-    if kind in "mMc":
-        return np.asarray(column.to_numpy())
-    entries = np.empty(len(column), dtype=object)
-    entries[:] = _objects(column)
-    return entries
+def _in_all(count: int) -> str:
+    return f" ({count} such rows in all)" if count > 1 else ""

@@ -1,0 +1,91 @@
+"""Columns with what is to be predicted, where it is not one class per node: numbers, or several labels.
+
+``target`` holds a number to predict, ``target:NAME`` one of several. ``label:NAME`` says whether a node has the label
+NAME: 1 or true, 0 or false, nothing where it is not known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from unifilter._internal.problems import Problems
+from unifilter.data import TaskName
+from unifilter.data.column_values import recognize
+
+_NUMBER, _NUMBERS, _LABELS = "target", "target:", "label:"
+
+
+@dataclass(frozen=True, eq=False)
+class TargetColumns:
+    """What the columns say.
+
+    Attributes:
+        task: ``"regression"`` or ``"multilabel"``.
+        targets: ``[num_nodes, targets]``, NaN where unknown.
+        names: What the targets or labels are called.
+    """
+
+    task: TaskName
+    targets: np.ndarray
+    names: tuple[str, ...]
+
+
+def is_target(name: str) -> bool:
+    """Whether a column is one of these."""
+    return name == _NUMBER or name.startswith((_NUMBERS, _LABELS))
+
+
+def read_targets(columns: Mapping[str, Any], ids: Sequence[str], where: str) -> TargetColumns | None:
+    """The targets among the columns of a table; ``None`` where there are none.
+
+    Args:
+        columns: Values by name, one per node.
+        ids: What the nodes are called.
+        where: What the columns are of, for messages.
+    """
+    named = [name for name in columns if is_target(name)]
+    if not named:
+        return None
+    kinds = {_kind(name) for name in [*named, *(["label"] if "label" in columns else [])]}
+    if len(kinds) > 1:
+        listed = ", ".join(map(repr, (name for name in columns if is_target(name) or name == "label")))
+        raise ValueError(
+            f"{where} has {listed}, which are to be predicted in different ways: keep label (a class), or target "
+            "columns (numbers), or label: columns (several labels per node), and drop or rename the others"
+        )
+    task: TaskName = "multilabel" if named[0].startswith(_LABELS) else "regression"
+    problems, found = Problems(), []
+    for name in named:
+        with problems.collect():
+            found.append(_numbers(name, columns[name], task, ids, where))
+    problems.raise_if_any()
+    names = tuple(name.partition(":")[2] or name for name in named)
+    return TargetColumns(task, np.stack(found, axis=1), names)
+
+
+def _kind(name: str) -> str:
+    return "label" if name == "label" else "labels" if name.startswith(_LABELS) else "numbers"
+
+
+def _numbers(name: str, values: Any, task: TaskName, ids: Sequence[str], where: str) -> np.ndarray:
+    try:
+        column = recognize(values, lambda row: f"node {ids[row]!r}")
+    except ValueError as error:
+        raise ValueError(f"{where}: column {name!r} {error}") from None
+    if column.dtype == object and all(value is None or isinstance(value, bool) for value in column):
+        column = np.array([np.nan if value is None else float(value) for value in column])
+    if column.dtype.kind != "f":
+        what = "1 or 0" if task == "multilabel" else "numbers; a class goes into a column named label"
+        raise ValueError(f"{where}: column {name!r} holds text or dates, and is to be predicted: write {what}")
+    if task == "multilabel":
+        wrong = np.flatnonzero(~(np.isnan(column) | (column == 0) | (column == 1)))
+        if len(wrong):
+            raise ValueError(
+                f"{where}: column {name!r} holds {column[wrong[0]]:g} at node {ids[wrong[0]]!r}: a label is 1 (there), "
+                "0 (not there) or nothing (unknown)"
+            )
+    return column
