@@ -13,7 +13,7 @@ def test_two_layers_of_pyg_give_the_same(hops: int) -> None:
     problem = awkward_problem()
     learner = ChebNetMethod(hops=hops, hidden_channels=8).build(problem)
     learner.model.eval()
-    data = problem.workspace.scaled("row").to_data()
+    data = problem.dataset.scaled("row").to_data()
     layers = [ChebConv(9, 8, K=hops + 1), ChebConv(8, 3, K=hops + 1)]
     state = learner.model.state_dict()
     for name, layer in zip(("first", "second"), layers, strict=True):

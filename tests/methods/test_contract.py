@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,9 @@ import torch
 from planted import CLASSES, awkward_problem, held_out, planted_problem, problem_of
 from torch.nn.functional import cross_entropy
 
-from unifilter import Graph
+from unifilter import Graph, TrainedModel
 from unifilter._internal.checks import without_torch_notices
+from unifilter.data import TASK_METRICS, NodeDataset, TaskName
 from unifilter.estimators import fit
 from unifilter.methods import METHODS, Learner, Method, Problem, Workspace
 from unifilter.nn.sparse_rows import SparseRows
@@ -188,7 +190,7 @@ def test_it_learns_what_is_easy(name: str) -> None:
     problem = planted_problem(60)
     # A guess gets a third right; words alone or neighbours alone, most.
     fitted = fit(small(name, epochs=100, hops=2, hidden_channels=16, lr=0.05, dropout=0.1), problem)
-    assert fitted.scores(held_out(problem), problem.workspace.labels)["accuracy"] > 0.6
+    assert fitted.scores(held_out(problem))["accuracy"] > 0.6
 
 
 @every_method
@@ -205,3 +207,70 @@ def test_a_response_has_a_value_per_eigenvalue_and_channel(name: str) -> None:
     assert response.ndim == 3
     assert not response.requires_grad
     assert torch.isfinite(response).all()
+
+
+OTHER_TASKS: tuple[TaskName, ...] = ("multilabel", "regression")
+
+
+def problem_with_targets(task: TaskName) -> Problem:
+    """Two targets, or labels, per node, some of them unknown."""
+    given = planted_problem()
+    random = np.random.default_rng(3)
+    targets = random.standard_normal((48, 2)) * [1.0, 100.0] + [5.0, 0.0]
+    targets = (targets > [5.0, 0.0]).astype(float) if task == "multilabel" else targets
+    targets[::7, 1] = np.nan
+    dataset = given.dataset
+    features = dataset.features + torch.from_numpy(random.standard_normal(dataset.features.shape)).float()
+    other = NodeDataset("targets", dataset.graph, features, torch.full((48,), -1), task=task, targets=targets)
+    return Problem(Workspace(other), given.train, given.val)
+
+
+def small_for(name: str, task: TaskName) -> Method:
+    wanted = {"epochs": 2, "hops": 3, "hidden_channels": 8}
+    return METHODS[name].preset(
+        None, task=task, **{setting: value for setting, value in wanted.items() if has(name, setting)}
+    )
+
+
+@every_method
+@pytest.mark.parametrize("task", OTHER_TASKS)
+def test_it_learns_other_tasks_or_says_that_it_does_not(name: str, task: TaskName, tmp_path: Path) -> None:
+    method, problem = small_for(name, task), problem_with_targets(task)
+    if task not in METHODS[name].tasks:
+        kinds = " and ".join(METHODS[name].tasks)
+        with pytest.raises(ValueError, match=f"^{name} is for {kinds}, not for {task}: choose another method"):
+            fit(method, problem)
+        return
+    fitted = fit(method, problem)
+    assert fitted.logits.shape == (48, 2)
+    assert torch.isfinite(fitted.logits).all()
+    assert fitted.scores(held_out(problem)).keys() <= set(TASK_METRICS[task])
+    assert fitted.model.task == task
+    answers = fitted.model.answers(fitted.logits)
+    assert answers.shape == (48, 2)
+    assert answers.dtype == (bool if task == "multilabel" else np.float64)
+    fitted.model.save(tmp_path / "model")
+    loaded, dataset = TrainedModel.load(tmp_path / "model"), problem.dataset
+    assert (loaded.task, loaded.method, loaded.requested) == (task, fitted.method, method)
+    assert loaded.classes.tolist() == ["target 0", "target 1"]
+    logits = loaded.logits(dataset.graph, dataset.features)
+    assert torch.equal(logits, fitted.model.logits(dataset.graph, dataset.features))
+    torch.testing.assert_close(logits, fitted.logits, rtol=1e-3, atol=1e-4)
+    np.testing.assert_allclose(loaded.answers(fitted.logits), answers)
+
+
+@every_method
+def test_classes_are_what_every_method_learns(name: str) -> None:
+    assert "classification" in METHODS[name].tasks
+    assert set(METHODS[name].tasks) <= set(TASK_METRICS)
+
+
+@every_method
+def test_numbers_have_defaults_of_their_own(name: str) -> None:
+    method = METHODS[name].preset(None, task="regression")
+    assert (method.metric, method.features) == ("r2", "standard")
+    rates = [value for setting, value in method.settings().items() if setting.endswith("dropout")]
+    assert [rate for rate in rates if not isinstance(rate, bool) and rate != 0] == []
+    assert METHODS[name].task_defaults("multilabel") == METHODS[name].task_defaults("classification") == {}
+    assert METHODS[name].preset(None, task="multilabel").metric == "macro_f1"
+    assert METHODS[name].preset(None, task="regression", metric="neg_mae", features="raw").features == "raw"

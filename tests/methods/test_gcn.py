@@ -17,7 +17,7 @@ def test_the_plain_network_is_the_one_of_pyg() -> None:
     problem = awkward_problem()
     learner = GCNMethod(hidden_channels=8, num_layers=3).build(problem)
     learner.model.eval()
-    data = problem.workspace.scaled("row").to_data()
+    data = problem.dataset.scaled("row").to_data()
     reference = PyGModel(9, 8, num_layers=3, out_channels=3).eval()
     state = {key.replace("layers", "convs"): value for key, value in learner.model.state_dict().items()}
     reference.load_state_dict(state)

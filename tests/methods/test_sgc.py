@@ -22,7 +22,7 @@ def model_of(learner: Learner) -> SGC:
 def test_it_computes_what_pyg_computes(hops: int) -> None:
     problem = awkward_problem()
     learner = SGCMethod(hops=hops).build(problem)
-    data = problem.workspace.scaled("row").to_data()
+    data = problem.dataset.scaled("row").to_data()
     reference = SGConv(data.x.shape[1], 3, K=hops)
     reference.lin.load_state_dict(model_of(learner).linear.state_dict())
     expected = reference(data.x, data.edge_index)

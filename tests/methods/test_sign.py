@@ -11,7 +11,7 @@ def test_the_powers_are_those_of_pyg_and_each_has_its_own_layer() -> None:
     problem = awkward_problem()
     learner = SIGNMethod(hops=2, hidden_channels=5).build(problem)
     learner.model.eval()
-    data = PyGTransform(2)(problem.workspace.scaled("raw").to_data())
+    data = PyGTransform(2)(problem.dataset.scaled("raw").to_data())
     state = learner.model.state_dict()
     hidden = torch.cat(
         [

@@ -249,7 +249,7 @@ def test_published_settings_are_where_they_belong() -> None:
         ({"hops": 0}, "hops must be a whole number of at least 1, not 0"),
         ({"patience": 0}, "patience must be a whole number of at least 1, not 0"),
         ({"monitor": "time"}, "monitor must be one of 'score', 'loss', not 'time'"),
-        ({"features": "column"}, "features must be one of 'raw', 'row', 'l2', not 'column'"),
+        ({"features": "column"}, "features must be one of 'raw', 'row', 'l2', 'standard', not 'column'"),
     ],
 )
 def test_settings_that_make_no_sense_are_refused(settings: dict[str, Any], message: str) -> None:

@@ -49,7 +49,7 @@ def test_a_failure_while_saving_leaves_the_old_file(
 
     def fail(*arguments: Any) -> None:
         if where == "torch.save":
-            arguments[1].write(b"half a file")
+            arguments[1].write(b"half a state")
         raise failure
 
     monkeypatch.setattr(where, fail)
@@ -64,9 +64,25 @@ def test_a_file_of_another_run_is_refused(tmp_path: Path) -> None:
     Checkpoint(tmp_path / "run.pt", "run 1").save({"epoch": 1})
     with pytest.raises(ValueError, match=r"run.pt belongs to a run with other settings or other data: resume with the"):
         Checkpoint(tmp_path / "run.pt", "run 2").load()
-    torch.save({"epoch": 1}, tmp_path / "foreign.pt")
-    with pytest.raises(ValueError, match=r"foreign.pt belongs to a run with other settings"):
+    torch.save({"fingerprint": "run 2", "epoch": 1}, tmp_path / "foreign.pt")
+    with pytest.raises(ValueError, match=r"foreign.pt is not a readable checkpoint \(it is none, or one of another v"):
         Checkpoint(tmp_path / "foreign.pt", "run 2").load()
+
+
+def test_a_byte_changed_anywhere_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "run.pt"
+    checkpoint = Checkpoint(path, "run 1")
+    checkpoint.save({"weights": torch.randn(20), "history": {"loss": [1.0, 0.5]}})
+    content = path.read_bytes()
+    for place in range(len(content)):
+        changed = bytearray(content)
+        changed[place] ^= 1
+        path.write_bytes(changed)
+        with pytest.raises(ValueError, match=r"run.pt is not a readable checkpoint \(it .*: delete it to start again"):
+            checkpoint.load()
+    path.write_bytes(content + b"\0")
+    with pytest.raises(ValueError, match="it was changed after it was saved, its digest is wrong"):
+        checkpoint.load()
 
 
 @pytest.mark.parametrize("damage", ["empty", "cut", "text", "tensor", "pickle"])

@@ -4,9 +4,9 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.metrics import roc_auc_score
+from sklearn.metrics import balanced_accuracy_score, roc_auc_score
 
-from unifilter.data import METRICS
+from unifilter.data import TASK_METRICS
 from unifilter.training import all_scores, score
 
 # Six rows of three classes; predictions 0, 2, 1, 1, 0, 2.
@@ -23,10 +23,20 @@ def test_macro_f1_by_hand() -> None:
     assert score("macro_f1", LOGITS, LABELS) == pytest.approx((2 / 3 + 1 / 2 + 4 / 5) / 3)
 
 
-def test_a_class_that_is_only_predicted_counts_and_one_that_never_occurs_does_not() -> None:
+def test_macro_f1_is_over_all_known_classes() -> None:
     logits = torch.eye(4)[[0, 0, 1]]
-    # Class 0 has F1 1, class 1 is predicted once without being there; classes 2 and 3 do not occur.
-    assert score("macro_f1", logits, torch.tensor([0, 0, 0])) == pytest.approx((4 / 5 + 0) / 2)
+    # Class 0 has F1 4/5, class 1 is predicted without being there, classes 2 and 3 are neither: each of them counts 0.
+    assert score("macro_f1", logits, torch.tensor([0, 0, 0])) == pytest.approx((4 / 5) / 4)
+
+
+def test_balanced_accuracy_is_the_mean_recall_of_the_classes_that_occur() -> None:
+    labels = torch.tensor([0] * 9 + [1])
+    always_zero = torch.tensor([[1.0, 0.0]]).repeat(10, 1)
+    assert score("accuracy", always_zero, labels) == 0.9
+    assert score("balanced_accuracy", always_zero, labels) == 0.5
+    assert score("balanced_accuracy", LOGITS, LABELS) == pytest.approx(
+        balanced_accuracy_score(LABELS.numpy(), LOGITS.argmax(dim=1).numpy())
+    )
 
 
 def test_roc_auc_by_hand() -> None:
@@ -54,14 +64,17 @@ def test_confident_logits_are_still_ranked() -> None:
 
 
 def test_all_scores_are_those_that_are_defined() -> None:
-    assert set(all_scores(LOGITS, LABELS)) == {"accuracy", "macro_f1"}
-    assert set(all_scores(LOGITS[:, :2], torch.tensor([0, 1, 1, 0, 1, 0]))) == set(METRICS)
-    assert set(all_scores(LOGITS[:, :2], torch.zeros(6, dtype=torch.int64))) == {"accuracy", "macro_f1"}
+    assert set(all_scores(LOGITS, LABELS)) == {"accuracy", "balanced_accuracy", "macro_f1"}
+    assert set(all_scores(LOGITS[:, :2], torch.tensor([0, 1, 1, 0, 1, 0]))) == set(TASK_METRICS["classification"])
+    one_class = torch.zeros(6, dtype=torch.int64)
+    assert set(all_scores(LOGITS[:, :2], one_class)) == {"accuracy", "balanced_accuracy", "macro_f1"}
     assert all_scores(LOGITS, LABELS)["accuracy"] == 4 / 6
 
 
 def test_metrics_that_do_not_fit_are_refused() -> None:
-    with pytest.raises(ValueError, match="metric must be one of 'accuracy', 'macro_f1', 'roc_auc', not 'f1'"):
+    with pytest.raises(
+        ValueError, match="metric must be one of 'accuracy', 'balanced_accuracy', 'macro_f1', 'roc_auc', not 'f1'"
+    ):
         score("f1", LOGITS, LABELS)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="roc_auc is for two classes, and there are 3: use accuracy or macro_f1"):
         score("roc_auc", LOGITS, LABELS)

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from typing_extensions import Self
 
 from unifilter.bases import Monomial, Tridiagonal
+from unifilter.data import TaskName
 from unifilter.kernels.combine import combine
 from unifilter.methods.method import Learner, Method, ModelShape
 from unifilter.methods.problem import Problem
@@ -62,6 +63,8 @@ class ASGCMethod(Method):
         "inverse_regularization": (0.1, 1.0, 10.0, 100.0),
     }
 
+    tasks: ClassVar[tuple[TaskName, ...]] = ("classification",)
+
     epochs: int = 1
     hops: int | None = None
     ridge: float | None = None
@@ -76,7 +79,7 @@ class ASGCMethod(Method):
     def network(self, shape: ModelShape) -> ASGC:
         if self.hops is None:
             return self.candidates()[0].network(shape)
-        return ASGC(shape.in_channels, shape.num_classes, self.hops)
+        return ASGC(shape.in_channels, shape.num_outputs, self.hops)
 
     def build(self, problem: Problem) -> Learner:
         if self.hops is None or self.ridge is None:
@@ -98,7 +101,9 @@ class ASGCMethod(Method):
         model.filter_weights.copy_(beta)
 
         def solve(nodes: Tensor) -> None:
-            _fit_logistic(model.linear, filtered[nodes], problem.workspace.labels[nodes], self.inverse_regularization)
+            weights = None if problem.weights is None else problem.weights[nodes.cpu().numpy()]
+            labels = problem.workspace.labels[nodes]
+            _fit_logistic(model.linear, filtered[nodes], labels, weights, self.inverse_regularization)
 
         return Learner(
             model,
@@ -146,12 +151,14 @@ def _coordinates(tridiagonal: Tridiagonal, beta: Tensor) -> Tensor:
     return torch.einsum("kc,kic->ic", beta, _powers(tridiagonal))
 
 
-def _fit_logistic(model: nn.Linear, x: Tensor, labels: Tensor, inverse_regularization: float) -> None:
+def _fit_logistic(
+    model: nn.Linear, x: Tensor, labels: Tensor, weights: np.ndarray | None, inverse_regularization: float
+) -> None:
     """Logistic regression by scikit-learn, its weights put into the linear layer."""
     from sklearn.linear_model import LogisticRegression
 
     regression = LogisticRegression(C=inverse_regularization, max_iter=1000)
-    regression.fit(x.double().cpu().numpy(), labels.cpu().numpy())
+    regression.fit(x.double().cpu().numpy(), labels.cpu().numpy(), sample_weight=weights)
     classes, weight, bias = torch.from_numpy(regression.classes_), regression.coef_, regression.intercept_
     if len(classes) == 2:  # one row, the log-odds: half of them for each class has the same softmax
         weight, bias = np.concatenate([-weight, weight]) / 2, np.concatenate([-bias, bias]) / 2

@@ -42,7 +42,7 @@ class ChebNetMethod(Method):
     window: int = 200
 
     def network(self, shape: ModelShape) -> ChebNet:
-        return ChebNet(shape.in_channels, self.hidden_channels, shape.num_classes, self.hops, self.dropout)
+        return ChebNet(shape.in_channels, self.hidden_channels, shape.num_outputs, self.hops, self.dropout)
 
     def stop_rule(self) -> LossWindow:
         return LossWindow(self.window)

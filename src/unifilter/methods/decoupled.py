@@ -34,7 +34,7 @@ class DecoupledMethod(Method):
         """The arguments that all these networks have."""
         return {
             "in_channels": shape.in_channels,
-            "out_channels": shape.num_classes,
+            "out_channels": shape.num_outputs,
             "hops": self.hops,
             "hidden_channels": self.hidden_channels,
             "dropout": self.dropout,

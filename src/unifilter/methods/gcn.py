@@ -76,7 +76,7 @@ class GCNMethod(Method):
         return GCN(
             shape.in_channels,
             self.hidden_channels,
-            shape.num_classes,
+            shape.num_outputs,
             self.num_layers,
             self.dropout,
             self.input_dropout,
@@ -128,7 +128,7 @@ class ResidualGCNMethod(Method):
         return ResidualGCN(
             shape.in_channels,
             self.hidden_channels,
-            shape.num_classes,
+            shape.num_outputs,
             self.num_layers,
             self.dropout,
             self.norm,

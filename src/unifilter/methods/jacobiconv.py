@@ -104,7 +104,7 @@ class JacobiConvMethod(Method):
     def network(self, shape: ModelShape) -> JacobiConv:
         return JacobiConv(
             shape.in_channels,
-            shape.num_classes,
+            shape.num_outputs,
             Jacobi(self.a, self.b, self.published_sign),
             hops=self.hops,
             alpha=self.alpha,

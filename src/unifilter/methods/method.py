@@ -16,7 +16,7 @@ from unifilter._internal.checks import check_choice
 from unifilter._internal.extras import require
 from unifilter._internal.plain import plain
 from unifilter.bases import Basis, basis_from_dict, make_basis
-from unifilter.data import FeatureScaling, Metric
+from unifilter.data import TASK_METRICS, FeatureScaling, Metric, TaskName
 from unifilter.methods.problem import Problem
 from unifilter.nn import GraphModule
 from unifilter.training import Optimisation, Patience, StopRule
@@ -37,12 +37,12 @@ class ModelShape:
 
     Attributes:
         in_channels: Number of features.
-        num_classes: Number of classes.
+        num_outputs: Number of outputs: of classes, labels or targets.
         facts: Quantities estimated before training, such as the homophily.
     """
 
     in_channels: int
-    num_classes: int
+    num_outputs: int
     facts: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -82,11 +82,15 @@ class Method(ABC):
     that is trained on whole graphs; one that can precompute something overrides :meth:`build` too.
 
     Attributes:
-        features: ``"raw"``, or rows divided by the sum of their absolute values (``"row"``) or length (``"l2"``).
+        features: How arrays are scaled: not at all (``"raw"``), rows divided by the sum of their absolute values
+            (``"row"``) or by their length (``"l2"``), or columns with mean 0 and deviation 1 over the training nodes
+            (``"standard"``). Tables are encoded and scaled by the kinds of their columns instead.
         epochs: Maximum number of epochs.
         optimizer: ``"adam"`` or ``"adamw"``.
         batch_size: Training nodes per step; ``None`` takes all at once.
-        metric: ``"accuracy"``, ``"macro_f1"`` or ``"roc_auc"``.
+        metric: What is measured on the validation nodes. For classes ``"accuracy"``, ``"balanced_accuracy"``,
+            ``"macro_f1"`` or ``"roc_auc"``; for several labels per node also ``"micro_f1"``; for numbers ``"r2"``,
+            ``"neg_rmse"`` or ``"neg_mae"``.
         seed: Random seed of initial weights, dropout and batches: the same seed gives the same model.
     """
 
@@ -96,6 +100,10 @@ class Method(ABC):
     needs: ClassVar[str] = "nothing"
     # The extra of this package that brings it, such as "pyg".
     extra: ClassVar[str] = ""
+    # What it can learn.
+    tasks: ClassVar[tuple[TaskName, ...]] = ("classification", "multilabel", "regression")
+    # Settings whose default differs where numbers are learned.
+    for_numbers: ClassVar[Mapping[str, Any]] = {}
     # Raise it when the same settings give other results than before: stored results of older versions no longer count.
     version: ClassVar[int] = 1
     # Settings per data set, as published.
@@ -142,7 +150,7 @@ class Method(ABC):
         )
 
     def shape(self, problem: Problem) -> ModelShape:
-        return ModelShape(problem.dataset.num_features, problem.num_classes, self.facts(problem))
+        return ModelShape(problem.num_features(self.features), problem.task.num_outputs, self.facts(problem))
 
     def candidates(self) -> Sequence[Self]:
         """What is trained, the best on the validation nodes to be kept: itself, unless some setting is left open."""
@@ -158,21 +166,43 @@ class Method(ABC):
         return Optimisation(self.epochs, self.optimizer, self.batch_size, self.metric, self.seed)
 
     @classmethod
+    def task_defaults(cls, task: TaskName) -> dict[str, Any]:
+        """Settings whose default differs for a task.
+
+        For numbers there is no dropout, which spoils their size, and columns are standardized instead of rows scaled,
+        which loses it.
+        """
+        if task != "regression":
+            return {}
+        rates = [field for field in dataclasses.fields(cls) if field.name.endswith("dropout")]
+        # A setting that is true or false says where there is dropout, not how much.
+        dropouts = {field.name: 0.0 for field in rates if not isinstance(field.default, bool)}
+        return {"metric": TASK_METRICS[task][0], "features": "standard", **dropouts, **cls.for_numbers}
+
+    @classmethod
     def preset(
-        cls, dataset: str | None, kind: Preset = "published", *, metric: Metric = "accuracy", **changes: Any
+        cls,
+        dataset: str | None,
+        kind: Preset = "published",
+        *,
+        task: TaskName = "classification",
+        metric: Metric | None = None,
+        **changes: Any,
     ) -> Self:
         """The settings for a data set.
 
         Args:
             dataset: Its name; ``None`` or a name without settings gives the defaults.
             kind: ``"published"`` settings, those ``"tuned"`` here on top of them, or ``"none"``, the defaults.
-            metric: What to measure, unless the settings say.
+            task: What is learned.
+            metric: What to measure, unless the settings say; by default the first of the task.
             changes: Settings of your own, which come before all others.
         """
         check_choice("kind", kind, get_args(Preset))
         published = cls.presets.get(dataset or "", {}) if kind != "none" else {}
         tuned = cls.tuned.get(dataset or "", {}) if kind == "tuned" else {}
-        return cls.with_settings({"metric": metric, **published, **tuned, **changes})
+        start = {**cls.task_defaults(task), "metric": TASK_METRICS[task][0] if metric is None else metric}
+        return cls.with_settings({**start, **published, **tuned, **changes})
 
     @classmethod
     def with_settings(cls, settings: Mapping[str, Any]) -> Self:

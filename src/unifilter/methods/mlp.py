@@ -45,7 +45,7 @@ class MLPMethod(Method):
         return MLP(
             shape.in_channels,
             self.hidden_channels,
-            shape.num_classes,
+            shape.num_outputs,
             self.num_layers,
             self.dropout,
             self.batch_norm,

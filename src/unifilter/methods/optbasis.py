@@ -90,7 +90,7 @@ class OptBasisMethod(Method):
         return OptBasisGNN(
             shape.in_channels,
             self.hidden_channels,
-            shape.num_classes,
+            shape.num_outputs,
             self.hops,
             self.dropout,
             self.hidden_dropout,

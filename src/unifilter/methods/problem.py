@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -10,59 +10,93 @@ import torch
 from torch import Tensor
 
 from unifilter._internal.checks import check_device
-from unifilter.data import FeatureScaling, NodeDataset, check_learnable
+from unifilter.data import (
+    ArrayPreparation,
+    FeatureScaling,
+    NodeDataset,
+    Preparation,
+    TableEncoder,
+    TablePreparation,
+    check_learnable,
+)
 from unifilter.factorization import Factorization, factorize
-from unifilter.graph import Graph, SelfLoops
+from unifilter.graph import Graph, SelfLoops, estimate_homophily, label_set_homophily, value_homophily
 from unifilter.nn import Features, SparseRows
+from unifilter.training import Classification, MultiLabel, Regression, Task
+
+
+@dataclass(eq=False)
+class _Prepared:
+    """Features in one form, and what was computed from them."""
+
+    preparation: Preparation
+    features: Tensor
+    sparse: SparseRows | None = None
+    factorizations: dict[SelfLoops, Factorization] = field(default_factory=dict)
 
 
 class Workspace:
     """A data set, and what all methods, splits and settings share of it.
 
-    One factorization is kept for each scaling of the features and kind of self-loops, the longest that was asked for:
-    it contains all shorter ones. A sweep over hops, splits, tau, homophily or polynomial families touches the graph
-    once.
+    One factorization is kept for each form of the features and kind of self-loops, the longest that was asked for: it
+    contains all shorter ones. A sweep over hops, splits, tau, homophily or polynomial families touches the graph once.
+    Only where columns are scaled by statistics of the training nodes, which differ from split to split, each set of
+    training nodes has forms and factorizations of its own: see :meth:`fitted_on`.
 
     Args:
-        dataset: The data set, with raw features.
+        dataset: The data set, with raw features or a table.
         device: Where features and factorizations live.
     """
 
     def __init__(self, dataset: NodeDataset, device: torch.device | str = "cpu") -> None:
         self.dataset = dataset
         self.device = check_device(device)
-        self._scaled: dict[FeatureScaling, NodeDataset] = {}
-        self._sparse: dict[FeatureScaling, SparseRows] = {}
+        self._rows: np.ndarray | None = None
+        self._shared: dict[str, _Prepared] = {}
+        self._own: dict[str, _Prepared] = {}
         self._graphs: dict[SelfLoops, Graph] = {}
-        self._factorizations: dict[tuple[FeatureScaling, SelfLoops], Factorization] = {}
         self._expected_hops = 0
+        self._latest: Workspace | None = None
 
     def with_labels(self, dataset: NodeDataset) -> Workspace:
         """A workspace for the same graph and features with other labels: it shares every factorization."""
         other = Workspace(dataset, self.device)
-        other._scaled, other._sparse, other._graphs = self._scaled, self._sparse, self._graphs
-        other._factorizations = self._factorizations
+        other._rows, other._latest, other._expected_hops = self._rows, self._latest, self._expected_hops
+        other._shared, other._own, other._graphs = self._shared, self._own, self._graphs
         return other
 
-    def scaled(self, scaling: FeatureScaling) -> NodeDataset:
-        """The data set with its features scaled."""
-        if scaling not in self._scaled:
-            self._scaled[scaling] = self.dataset.scaled(scaling)
-        return self._scaled[scaling]
+    def fitted_on(self, train: np.ndarray) -> Workspace:
+        """The workspace whose column statistics come from these nodes; it shares all that does not depend on them."""
+        if self._rows is not None and np.array_equal(self._rows, train):
+            return self
+        if self._latest is not None and np.array_equal(self._latest._rows, train):  # type: ignore[arg-type]
+            known = self._latest.with_labels(self.dataset)
+            known.expect_hops(self._expected_hops)
+            return known
+        other = Workspace(self.dataset, self.device)
+        other._rows, other._expected_hops = train, self._expected_hops
+        other._shared, other._graphs = self._shared, self._graphs
+        # One is remembered, for another fit on the same nodes.
+        self._latest = other
+        return other
+
+    def preparation(self, scaling: FeatureScaling) -> Preparation:
+        """What is done to the features before a network sees them."""
+        return self._prepared(scaling).preparation
 
     def features(self, scaling: FeatureScaling) -> Tensor:
         """Dense features on the device."""
-        features = self.scaled(scaling).features
+        features = self._prepared(scaling).features
         return (features if features.layout == torch.strided else features.to_dense()).to(self.device)
 
     def inputs(self, scaling: FeatureScaling) -> Features:
         """Features for a model's first layer: sparse where they are stored so and the device is the CPU."""
-        features = self.scaled(scaling).features
-        if features.layout == torch.strided or self.device.type != "cpu":
+        prepared = self._prepared(scaling)
+        if prepared.features.layout == torch.strided or self.device.type != "cpu":
             return self.features(scaling)
-        if scaling not in self._sparse:
-            self._sparse[scaling] = SparseRows(features)
-        return self._sparse[scaling]
+        if prepared.sparse is None:
+            prepared.sparse = SparseRows(prepared.features)
+        return prepared.sparse
 
     def graph(self, self_loops: SelfLoops = "remove") -> Graph:
         """The graph on the device, with self-loops added or without any."""
@@ -75,18 +109,40 @@ class Workspace:
         self._expected_hops = max((self._expected_hops, *hops))
 
     def factorization(self, scaling: FeatureScaling, hops: int, self_loops: SelfLoops = "remove") -> Factorization:
-        """The factorization of the scaled features, computed when it is first asked for."""
-        key = (scaling, self_loops)
-        known = self._factorizations.get(key)
+        """The factorization of the prepared features, computed when it is first asked for."""
+        prepared = self._prepared(scaling)
+        known = prepared.factorizations.get(self_loops)
         if known is None or known.hops < hops:
-            features = self.scaled(scaling).features.to(self.device)
             longest = max(hops, self._expected_hops)
-            known = self._factorizations[key] = factorize(self.graph(self_loops), features, longest)
+            known = factorize(self.graph(self_loops), prepared.features.to(self.device), longest)
+            prepared.factorizations[self_loops] = known
         return known.truncate(hops)
 
     @cached_property
     def labels(self) -> Tensor:
         return self.dataset.labels.to(self.device)
+
+    def _prepared(self, scaling: FeatureScaling) -> _Prepared:
+        """A table is encoded by the kinds of its columns, whatever the scaling of arrays."""
+        form = "table" if self.dataset.table is not None else scaling
+        forms = self._own if form in ("table", "standard") else self._shared
+        if form not in forms:
+            forms[form] = self._prepare(scaling)
+        return forms[form]
+
+    def _prepare(self, scaling: FeatureScaling) -> _Prepared:
+        dataset = self.dataset
+        if dataset.table is not None:
+            encoder = TablePreparation(TableEncoder.fit(dataset.table, self._rows))
+            # What the training rows lack is known, and no surprise, in the table they are from.
+            return _Prepared(encoder, encoder.prepare_known(dataset.table, dataset.features.dtype))
+        if dataset.feature_scaling != "raw":
+            # Scaled already; the same again is nothing to do, and another is refused. Rows can be scaled again without
+            # harm. By which statistics columns were is not known, so new data has to come scaled too.
+            again: FeatureScaling = "raw" if scaling == "standard" else scaling
+            return _Prepared(ArrayPreparation(dataset.num_features, again), dataset.scaled(scaling).features)
+        preparation = ArrayPreparation.fit(dataset.features, scaling, self._rows)
+        return _Prepared(preparation, preparation.apply(dataset.features))
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,21 +150,82 @@ class Problem:
     """Nodes of a workspace to learn from and to stop by.
 
     Attributes:
-        workspace: The data and what is shared.
+        workspace: The data and what is shared; column statistics are those of the training nodes.
         train, val: Node indices.
+        weights: How much each node counts in the loss ``[num_nodes]``; ``None`` where all count alike.
     """
 
     workspace: Workspace
     train: np.ndarray
     val: np.ndarray
+    weights: np.ndarray | None = None
 
     def __post_init__(self) -> None:
-        check_learnable(self.dataset.labels.cpu().numpy()[self.train], self.dataset.class_names)
+        object.__setattr__(self, "workspace", self.workspace.fitted_on(np.asarray(self.train)))
+        if self.dataset.targets is None:
+            check_learnable(self.dataset.labels.cpu().numpy()[self.train], self.dataset.class_names)
+        else:
+            _check_known(self.dataset.targets.numpy()[self.train], self.dataset.class_values)
+        if self.weights is not None:
+            for name, nodes in (("training", self.train), ("validation", self.val)):
+                if not self.weights[nodes].any():
+                    raise ValueError(f"every {name} node has the weight 0: give some of them a positive one")
 
     @property
     def dataset(self) -> NodeDataset:
         return self.workspace.dataset
 
-    @property
-    def num_classes(self) -> int:
-        return self.dataset.num_classes
+    def num_features(self, scaling: FeatureScaling) -> int:
+        """How many columns a network gets."""
+        return self.workspace.preparation(scaling).num_features
+
+    @cached_property
+    def task(self) -> Task:
+        """What is learned, on the device."""
+        dataset, device = self.dataset, self.workspace.device
+        weights = None if self.weights is None else torch.as_tensor(self.weights, dtype=torch.float64)
+        if dataset.targets is None:
+            return Classification(dataset.labels, dataset.num_classes, weights).to(device)
+        if dataset.task == "multilabel":
+            return MultiLabel(dataset.targets, weights).to(device)
+        center, scale = _center_and_scale(dataset, self.train, self.weights)
+        return Regression(dataset.targets, center, scale, weights).to(device)
+
+    def estimate_homophily(self) -> float:
+        """How alike neighbors are, from the answers of the training nodes alone."""
+        dataset = self.dataset
+        if dataset.targets is None:
+            return float(estimate_homophily(dataset.graph, dataset.labels, self.train))
+        known = np.full(tuple(dataset.targets.shape), np.nan)
+        known[self.train] = dataset.targets.numpy()[self.train]
+        measure = label_set_homophily if dataset.task == "multilabel" else value_homophily
+        return measure(dataset.graph, known)
+
+
+def _check_known(targets: np.ndarray, names: np.ndarray) -> None:
+    """Every target, or label, must be known somewhere among the training nodes."""
+    unknown = np.flatnonzero(np.isnan(targets).all(axis=0))
+    if len(unknown):
+        raise ValueError(
+            f"{str(names[unknown[0]])!r} is unknown at every training node: leave it out, or train on nodes with it"
+        )
+
+
+def _center_and_scale(dataset: NodeDataset, train: np.ndarray, weights: np.ndarray | None) -> tuple[Tensor, Tensor]:
+    """Mean and deviation of each target over the training nodes, by their weights."""
+    values = dataset.targets.numpy()[train]  # type: ignore[union-attr]
+    counts = np.ones(len(train)) if weights is None else weights[train]
+    found = []
+    for name, column in zip(dataset.class_values, values.T, strict=True):
+        counted = ~np.isnan(column) & (counts > 0)
+        numbers, share = column[counted], counts[counted]
+        # Not by their deviation: the mean of equal numbers may differ from them by a rounding error.
+        if len(np.unique(numbers)) < 2:
+            said = f"{numbers[0]:g}" if len(numbers) else "unknown"
+            raise ValueError(
+                f"{str(name)!r} is {said} at every training node that counts: a regressor needs values that differ"
+            )
+        mean = np.average(numbers, weights=share)
+        found.append((mean, np.sqrt(np.average((numbers - mean) ** 2, weights=share))))
+    center, scale = np.array(found).T
+    return torch.from_numpy(center.copy()), torch.from_numpy(scale.copy())

@@ -62,7 +62,7 @@ class SGCMethod(Method):
     window: int | None = None
 
     def network(self, shape: ModelShape) -> SGC:
-        return SGC(shape.in_channels, shape.num_classes, self.hops, self.dropout)
+        return SGC(shape.in_channels, shape.num_outputs, self.hops, self.dropout)
 
     def stop_rule(self) -> StopRule:
         return _LastEpoch() if self.window is None else LossWindow(self.window)

@@ -39,7 +39,7 @@ class SIGNMethod(Method):
     patience: int = 200
 
     def network(self, shape: ModelShape) -> SIGN:
-        return SIGN(shape.in_channels, self.hidden_channels, shape.num_classes, self.hops, self.dropout)
+        return SIGN(shape.in_channels, self.hidden_channels, shape.num_outputs, self.hops, self.dropout)
 
     def build(self, problem: Problem) -> Learner:
         powers = problem.workspace.factorization(self.features, self.hops).basis("homophily")

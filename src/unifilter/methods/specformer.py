@@ -93,7 +93,7 @@ class SpecformerMethod(Method):
         return Specformer(
             shape.in_channels,
             self.hidden_channels,
-            shape.num_classes,
+            shape.num_outputs,
             self.num_layers,
             self.heads,
             self.attention_dropout,
@@ -110,7 +110,7 @@ class SpecformerMethod(Method):
         x = problem.workspace.inputs(self.features)
         pairs = eigenpairs(problem.workspace.graph(), self.ends)
         values, vectors = pairs.values.to(x.device, x.dtype), pairs.vectors.to(x.device, x.dtype)
-        shape = ModelShape(x.shape[1], problem.num_classes, {"eigenvalues": len(values)})
+        shape = ModelShape(x.shape[1], problem.task.num_outputs, {"eigenvalues": len(values)})
         model = self.network(shape).to(x.device, x.dtype)
         model.eigenvalues = values
         return Learner(

@@ -11,7 +11,7 @@ from typing_extensions import Self
 from unifilter._internal.checks import check_choice, check_fraction
 from unifilter.bases import Basis, make_basis
 from unifilter.data import FeatureScaling
-from unifilter.graph import SelfLoops, estimate_homophily
+from unifilter.graph import SelfLoops
 from unifilter.methods.method import Learner, Method, ModelShape
 from unifilter.methods.problem import Problem
 from unifilter.nn import LearnedUniBasis, UniFilter
@@ -125,6 +125,7 @@ class UniFilterMethod(Method):
     cost: ClassVar[str] = "K + 1 products once; an epoch reads the basis rows twice"
     presets = _PUBLISHED
     tuned = _TUNED
+    for_numbers: ClassVar[Mapping[str, Any]] = {"batch_norm": False, "lr": 0.01, "weight_decay": 5e-4}
     search_space: ClassVar[Mapping[str, Sequence[Any]]] = {"tau": tuple(k / 10 for k in range(11)), **_SEARCHED}
 
     features: FeatureScaling = "row"
@@ -164,7 +165,7 @@ class UniFilterMethod(Method):
         if self.homophily is not None:
             homophily = check_fraction("homophily", self.homophily)
         elif self.basis in ("uni", "heterophily"):
-            homophily = float(estimate_homophily(problem.dataset.graph, problem.dataset.labels, problem.train))
+            homophily = problem.estimate_homophily()
         tau = homophily if self.tau is None else self.tau
         return {"homophily": homophily, "tau": tau if self.basis == "uni" else None}
 
@@ -175,7 +176,7 @@ class UniFilterMethod(Method):
         learned = self._learned_basis(homophily)
         return UniFilter(
             in_channels=shape.in_channels,
-            out_channels=shape.num_classes,
+            out_channels=shape.num_outputs,
             hops=self.hops,
             hidden_channels=self.hidden_channels,
             num_layers=self.num_layers,

@@ -3,16 +3,21 @@
 from unifilter.training.checkpoint import Checkpoint
 from unifilter.training.metrics import all_scores, score
 from unifilter.training.stopping import LossWindow, Patience, StopRule
+from unifilter.training.task import Classification, MultiLabel, Regression, Task
 from unifilter.training.trainer import DivergedWarning, History, Optimisation, TrainingInterrupted, train
 
 __all__ = [
     "Checkpoint",
+    "Classification",
     "DivergedWarning",
     "History",
     "LossWindow",
+    "MultiLabel",
     "Optimisation",
     "Patience",
+    "Regression",
     "StopRule",
+    "Task",
     "TrainingInterrupted",
     "all_scores",
     "score",

@@ -12,15 +12,14 @@ from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
 from unifilter._internal.checks import check_choice, check_count
 from unifilter.data import METRICS, Metric
 from unifilter.training.checkpoint import Checkpoint
 from unifilter.training.interrupt import HeldInterrupt
-from unifilter.training.metrics import score
 from unifilter.training.progress import Progress
 from unifilter.training.stopping import StopRule
+from unifilter.training.task import Task
 
 # A checkpoint costs a write of all weights: once in a while is enough, what is lost is at most this.
 _SECONDS_PER_CHECKPOINT = 20.0
@@ -68,11 +67,11 @@ class Optimisation:
     """How the weights are found.
 
     Attributes:
-        epochs: At most so many.
+        epochs: Maximum number of epochs.
         optimizer: ``"adam"`` or ``"adamw"``.
         batch_size: Rows per step; ``None`` takes all training rows at once.
         metric: What is measured on the validation nodes.
-        seed: Of the masks and batches.
+        seed: Random seed of dropout and batches.
     """
 
     epochs: int = 1000
@@ -92,7 +91,7 @@ class Optimisation:
 def train(
     model: nn.Module,
     forward: Callable[[Tensor], Tensor],
-    labels: Tensor,
+    task: Task,
     train_nodes: Tensor,
     val_nodes: Tensor,
     parameter_groups: list[dict[str, Any]],
@@ -108,8 +107,8 @@ def train(
 
     Args:
         model: The module; its mode is switched between training and evaluation.
-        forward: Logits of some nodes, ``[nodes] -> [nodes, classes]``.
-        labels: Class index of every node.
+        forward: Outputs for some nodes, ``[nodes] -> [nodes, outputs]``.
+        task: The known answers, the loss and the scores.
         train_nodes: Which nodes to learn from.
         val_nodes: Which nodes to stop by.
         parameter_groups: For the optimiser.
@@ -121,7 +120,8 @@ def train(
         on_epoch: Called with the history after every epoch. Where it returns ``True``, training stops there and the
             best weights are kept; whatever it raises ends the training.
     """
-    _check_nodes(train_nodes=train_nodes, val_nodes=val_nodes, labels=labels)
+    task.check_metric(how.metric)
+    _check_nodes(task, train_nodes=train_nodes, val_nodes=val_nodes)
     optimizer_class = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW}[how.optimizer]
     # One pass over the weights instead of a dozen.
     optimizer = optimizer_class(parameter_groups, fused=True)
@@ -157,8 +157,8 @@ def train(
             try:
                 while not history.ended:
                     between_epochs = False
-                    loss = _one_epoch(model, forward, labels, train_nodes, optimizer, how.batch_size)
-                    val_loss, val_score = _validate(model, forward, labels, val_nodes, how.metric)
+                    loss = _one_epoch(model, forward, task, train_nodes, optimizer, how.batch_size)
+                    val_loss, val_score = _validate(model, forward, task, val_nodes, how.metric)
                     improved, ended = stop.step(val_score, val_loss)
                     history.loss.append(loss)
                     history.val_loss.append(val_loss)
@@ -210,7 +210,7 @@ def train(
 def _one_epoch(
     model: nn.Module,
     forward: Callable[[Tensor], Tensor],
-    labels: Tensor,
+    task: Task,
     nodes: Tensor,
     optimizer: torch.optim.Optimizer,
     batch_size: int | None,
@@ -222,32 +222,35 @@ def _one_epoch(
         batches = list(torch.split(nodes[torch.randperm(len(nodes))], batch_size))
         if len(batches[-1]) == 1:  # one row has no variance to normalise by
             batches[-2:] = [torch.cat(batches[-2:])]
-    total = 0.0
+    total, weight = 0.0, task.total_weight(nodes)
     for batch in batches:
+        share = task.total_weight(batch) / weight
+        if share == 0:  # its mean loss would be zero divided by zero
+            continue
         optimizer.zero_grad()
-        loss = functional.cross_entropy(forward(batch), labels[batch])
+        loss = task.loss(forward(batch), batch)
         loss.backward()  # type: ignore[no-untyped-call]
         optimizer.step()
-        total += float(loss.detach()) * len(batch) / len(nodes)
+        total += float(loss.detach()) * share
     return total
 
 
 @torch.no_grad()
 def _validate(
-    model: nn.Module, forward: Callable[[Tensor], Tensor], labels: Tensor, nodes: Tensor, metric: Metric
+    model: nn.Module, forward: Callable[[Tensor], Tensor], task: Task, nodes: Tensor, metric: Metric
 ) -> tuple[float, float]:
     model.eval()
-    logits = forward(nodes)
-    loss = float(functional.cross_entropy(logits, labels[nodes]))
-    # Logits that are no numbers have no ranking, so no ROC AUC.
-    return loss, score(metric, logits, labels[nodes]) if math.isfinite(loss) else math.nan
+    outputs = forward(nodes)
+    loss = float(task.loss(outputs, nodes))
+    # NaN has no ranking, so no ROC AUC.
+    return loss, task.score(metric, outputs, nodes) if math.isfinite(loss) else math.nan
 
 
-def _check_nodes(labels: Tensor, **sets: Tensor) -> None:
+def _check_nodes(task: Task, **sets: Tensor) -> None:
     for name, nodes in sets.items():
         if len(nodes) == 0:
             raise ValueError(f"{name} is empty: pass at least one node, or choose a split that has some")
-        unknown = labels[nodes] < 0
+        unknown = ~task.known[nodes]
         if unknown.any():
             first = int(nodes[unknown][0])
-            raise ValueError(f"{name} has node {first}, whose label is unknown (-1): leave such nodes out")
+            raise ValueError(f"{name} has node {first}, whose label is unknown: leave such nodes out")
