@@ -40,6 +40,7 @@ def interrupted_after(epochs: int, monkeypatch: pytest.MonkeyPatch) -> Iterator[
         yield
 
 
+@pytest.mark.usefixtures("ctrl_c")
 def test_an_interrupted_fit_goes_on_from_its_checkpoint(
     data: NodeDataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -58,6 +59,8 @@ def test_an_interrupted_fit_goes_on_from_its_checkpoint(
     assert not file.exists()
 
 
+@pytest.mark.filterwarnings("ignore:val has no node of class")
+@pytest.mark.usefixtures("ctrl_c")
 def test_checkpoints_tell_sets_of_nodes_apart(
     data: NodeDataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -69,6 +72,7 @@ def test_checkpoints_tell_sets_of_nodes_apart(
         refit_on(data, data.labels, train=range(10, 40), val=[2, 3], checkpoint=file)
 
 
+@pytest.mark.usefixtures("ctrl_c")
 def test_a_fit_that_fails_leaves_the_estimator_as_it_was(data: NodeDataset, monkeypatch: pytest.MonkeyPatch) -> None:
     clf = refit(data)
     before = clf.predict_proba()

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import hashlib
 import json
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from unifilter import NodeClassifier, UniFilterClassifier
 from unifilter.bases import Jacobi
 from unifilter.data import NodeDataset
 from unifilter.estimators import TrainedModel, model_file
+from unifilter.methods import METHODS
 
 _IN_ANOTHER_PROCESS = """
 import sys
@@ -122,14 +124,14 @@ def test_files_of_another_kind(tmp_path: Path) -> None:
             UniFilterClassifier.load(absent)
 
 
-@pytest.mark.parametrize(("written", "remedy"), [(3, "update unifilter"), (1, "train and save the model again")])
+@pytest.mark.parametrize(("written", "remedy"), [(4, "update unifilter"), (2, "train and save the model again")])
 def test_a_newer_format_and_an_older_one(
     fitted: UniFilterClassifier, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, written: int, remedy: str
 ) -> None:
     with monkeypatch.context() as patched:
         patched.setattr(model_file, "_FORMAT", written)
         fitted.save(tmp_path / "other")
-    with pytest.raises(ValueError, match=f"has format {written}, and this version reads 2: {remedy}"):
+    with pytest.raises(ValueError, match=f"has format {written}, and this version reads 3: {remedy}"):
         UniFilterClassifier.load(tmp_path / "other")
 
 
@@ -169,3 +171,86 @@ def test_only_unifilter_and_its_variants_are_loaded_as_unifilter(data: NodeDatas
         UniFilterClassifier.load(tmp_path / "sgc")
     loaded = UniFilterClassifier.load(tmp_path / "ortfilter")
     assert (loaded.basis, loaded.model_.method.name) == ("orthonormal", "ortfilter")
+
+
+def rewritten(saved: Path, path: Path, tensors: dict[str, torch.Tensor] | None = None, **changes: Any) -> Path:
+    """A model file with another header, or other tensors, whose digest is right again."""
+    content = saved.read_bytes()
+    metadata = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])["__metadata__"]
+    header = json.loads(metadata["unifilter"]) | changes | {"sha256": "?" * 64}
+    for name in ("settings", "requested"):
+        if "setting" in changes and isinstance(header[name], dict):
+            header[name] |= changes["setting"]
+    unsigned = safetensors.torch.save(
+        {**safetensors.torch.load(content), **(tensors or {})}, {"unifilter": json.dumps(header, sort_keys=True)}
+    )
+    path.write_bytes(unsigned.replace(b"?" * 64, hashlib.sha256(unsigned).hexdigest().encode(), 1))
+    return path
+
+
+def test_a_file_that_was_written_again_unchanged_is_read(saved: Path, tmp_path: Path) -> None:
+    again = TrainedModel.load(rewritten(saved, tmp_path / "same"))
+    for name, tensor in TrainedModel.load(saved).network.state_dict().items():
+        assert torch.equal(again.network.state_dict()[name], tensor)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"setting": {"hops": 10**9}}, r"its hops is 1000000000, but [\d,]+ numbers are stored"),
+        ({"setting": {"hops": 900}}, r"its tensor .* but its settings ask for torch.float32 of shape \[901"),
+        ({"setting": {"hops": -3}}, r"its hops is -3, but"),
+        ({"setting": {"hops": 10**4500}}, r"must be|its hops is a number of thousands of digits|Exceeds the limit"),
+        ({"setting": {"hops": "ten"}}, r"the setting hops of unifilter must be a whole number"),
+        ({"setting": {"hops": 2.5}}, r"the setting hops of unifilter must be a whole number"),
+        ({"setting": {"hops": [10] * 10**5}}, r"the setting hops of unifilter must be a whole number"),
+        ({"setting": {"hidden_channels": 10**9}}, r"its hidden_channels is 1000000000, but"),
+        ({"setting": {"hidden_channels": 500}}, r"its settings ask for torch.float32 of shape \[(3, )?500"),
+        ({"setting": {"num_layers": 10**9}}, r"its num_layers is 1000000000, but"),
+        ({"setting": {"num_layers": 50}}, r"it has no tensor '.*', which its settings ask for"),
+        ({"setting": {"no_such": 1}}, r"unifilter has no setting 'no_such'"),
+        ({"settings": [1, 2]}, r"its settings must be a dict, not \[1, 2\]"),
+        ({"requested": None}, r"its requested must be a dict, not None"),
+        ({"in_channels": 10**9}, r"its in_channels is 1000000000, but"),
+        ({"in_channels": -1}, r"its in_channels must be a whole number of at least 1, not -1"),
+        ({"in_channels": True}, r"its in_channels must be a whole number of at least 1, not True"),
+        ({"num_outputs": 4}, r"it has 4 outputs but 3 classes"),
+        ({"num_outputs": 4, "classes": [0, 1, 2, 3]}, r"its settings ask for torch.float32 of shape \[4"),
+        ({"num_outputs": 10**9}, r"it has 1000000000 outputs but 3 classes"),
+        ({"classes": ["a", 1, None]}, r"its classes must be a list of strings or of whole numbers"),
+        ({"classes": []}, r"its classes must be"),
+        ({"dtype": "float16"}, r"its dtype must be float32 or float64, not 'float16'"),
+        ({"dtype": "float64"}, r"is torch.float32 of shape .* but its settings ask for torch.float64"),
+        ({"task": "regression"}, r"its task is regression, but its target_center is None"),
+        ({"target_scale": [1.0]}, r"its task is classification, but its target_scale is \[1.0\]"),
+        ({"temperature": 0}, r"its temperature must be a positive number, not 0"),
+        ({"temperature": "hot"}, r"its temperature must be a positive number"),
+        ({"facts": {"homophily": "x", "tau": [1]}}, r"make no model"),
+        ({"preparation": {"kind": "else"}}, r"make no model"),
+        ({"preparation": []}, r"its preparation must be a dict"),
+        ({"method": 7}, r"a model of the method 7, which is not known here"),
+        ({"method": ["unifilter"]}, r"which is not known here"),
+        ({"tensors": {"more": torch.ones(2)}}, r"it has a tensor 'more', which its settings do not ask for"),
+        ({"tensors": {"conformal scores": torch.ones(2, 2)}}, r"its conformal scores are torch.float32 of shape"),
+        ({"format": "three"}, r"has format three, and this version reads 3: update unifilter"),
+    ],
+)
+def test_extreme_settings_are_refused_before_anything_is_built(
+    saved: Path, tmp_path: Path, changes: dict[str, Any], message: str
+) -> None:
+    """The digest is no help against whoever can compute it."""
+    with pytest.raises(ValueError, match=message) as refused:
+        TrainedModel.load(rewritten(saved, tmp_path / "extreme", **changes))
+    assert len(str(refused.value)) < 1000
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method_is_checked_without_memory_for_its_numbers(name: str, data: NodeDataset, tmp_path: Path) -> None:
+    clf = NodeClassifier(name, epochs=1).fit(data.graph, data.features, data.labels)
+    clf.save(tmp_path / "m")
+    loaded = NodeClassifier.load(tmp_path / "m")
+    np.testing.assert_array_equal(
+        loaded.predict_proba(graph=data.graph, x=data.features), clf.predict_proba(graph=data.graph, x=data.features)
+    )
+    with pytest.raises(ValueError, match="make no model"):
+        TrainedModel.load(rewritten(tmp_path / "m", tmp_path / "wide", in_channels=900))

@@ -20,6 +20,7 @@ from unifilter.data import NodeDataset
 from unifilter.methods import METHODS, ModelShape
 from unifilter.methods.mlp import MLPMethod
 from unifilter.nn import MLP
+from unifilter.training import DivergedWarning
 
 
 class Powers(PolynomialBasis):
@@ -42,7 +43,7 @@ class Linear(MLPMethod):
     name: ClassVar[str] = "linear"
 
     def network(self, shape: ModelShape) -> MLP:
-        return MLP(shape.in_channels, 8, shape.num_classes, num_layers=1)
+        return MLP(shape.in_channels, 8, shape.num_outputs, num_layers=1)
 
 
 @pytest.fixture(autouse=True)
@@ -67,7 +68,9 @@ def test_it_says_what_it_is(fitted: UniFilterClassifier, data: NodeDataset) -> N
     assert (model.dtype, model.chosen) == (torch.float32, {})
     found = logits(model, data)
     assert not found.requires_grad
-    np.testing.assert_array_equal(torch.softmax(found, dim=1), fitted.predict_proba(graph=data.graph, x=data.features))
+    np.testing.assert_array_equal(
+        fitted.model_.probabilities(found), fitted.predict_proba(graph=data.graph, x=data.features)
+    )
 
 
 def test_what_was_left_open_is_chosen(data: NodeDataset, tmp_path: Path) -> None:
@@ -174,3 +177,18 @@ def test_settings_may_be_numbers_of_numpy(data: NodeDataset, tmp_path: Path) -> 
     clf.fit(data.graph, data.features, data.labels).save(tmp_path / "m")
     loaded = UniFilterClassifier.load(tmp_path / "m")
     assert (type(loaded.hops), type(loaded.tau)) == (int, float)
+
+
+def test_an_output_that_is_not_finite_is_an_error(data: NodeDataset) -> None:
+    model = refit(data).model_
+    with torch.no_grad():
+        next(model.network.parameters()).fill_(float("nan"))
+    with pytest.raises(ValueError, match="the model's output for node 0 is not finite .*scale the features.*in all"):
+        logits(model, data)
+
+
+def test_a_fit_whose_outputs_are_not_finite_has_no_score(data: NodeDataset, monkeypatch: pytest.MonkeyPatch) -> None:
+    forward = MLP.forward
+    monkeypatch.setattr(MLP, "forward", lambda self, *inputs: forward(self, *inputs) * float("nan"))
+    with pytest.raises(ValueError, match="output for node 0 is not finite"), pytest.warns(DivergedWarning):
+        NodeClassifier(Linear(epochs=1)).fit(data.graph, data.features, data.labels)

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from small_estimator import SMALL, refit, refit_on
 
 from unifilter import UniFilterClassifier
-from unifilter.data import NodeDataset
+from unifilter.data import DataWarning, NodeDataset
 from unifilter.methods.uni_filter import UniFilterMethod
 
 
@@ -100,8 +100,15 @@ def test_a_share_of_each_class_is_held_out(data: NodeDataset) -> None:
 
 
 def test_without_train_all_labelled_nodes_that_are_not_in_val(data: NodeDataset) -> None:
-    clf = refit_on(data, data.labels, val=range(10))
-    assert nodes_of(clf)[0].tolist() == list(range(10, 60))
+    clf = refit_on(data, data.labels, val=range(20))
+    assert nodes_of(clf)[0].tolist() == list(range(20, 60))
+
+
+def test_a_class_that_is_not_validated_is_named(data: NodeDataset) -> None:
+    nodes = np.arange(60)
+    val = nodes[:20][data.labels.numpy()[:20] != 1]
+    with pytest.warns(DataWarning, match="^val has no node of class 1: the validation score, .* says nothing about it"):
+        refit_on(data, data.labels, train=nodes[20:], val=val)
 
 
 def test_a_pyg_data_with_masks_and_with_masks_of_many_splits(data: NodeDataset, fitted: UniFilterClassifier) -> None:
@@ -134,9 +141,9 @@ def test_a_pyg_data_with_masks_and_with_masks_of_many_splits(data: NodeDataset, 
         ({"train": [3, 4, 5], "val": [5, 4]}, r"node 4 is in train and in val \(2 such nodes in all\)"),
         (
             {"train": [0, 3, 4]},
-            r"node 0 is in train but has no class \(1 such nodes in all\): leave it out or label it",
+            r"node 0 is in train, but its answer is unknown \(1 such nodes in all\): leave it out, or pass its answer",
         ),
-        ({"train": [3, 4], "val": [0]}, "node 0 is in val but has no class"),
+        ({"train": [3, 4], "val": [0]}, "node 0 is in val, but its answer is unknown"),
         ({"train": [3, 60]}, "train names node 60, which does not exist"),
         ({"train": [3, 4, 5]}, "no training node can be held out for validation, every class has one: pass val"),
         ({"train": [3, 6]}, "all 2 training nodes are of class 'a': a classifier needs nodes of at least two classes"),
@@ -155,7 +162,7 @@ def test_bad_input_to_fit(data: NodeDataset) -> None:
     pyg = data.to_data()
     pyg.x = None
     for arguments in ((pyg,), (data.graph,), (data.graph, data.features)):
-        with pytest.raises(ValueError, match=r"fit needs the features x and the classes y: fit\(graph, x, y"):
+        with pytest.raises(ValueError, match=r"fit needs the features x and the answers y: fit\(graph, x, y"):
             clf.fit(*arguments)
     with pytest.raises(ValueError, match=r"a graph is a Graph, a PyG Data, .*, not list: build one with Graph\.from"):
         clf.fit([(0, 1), (1, 2)], np.eye(3), [0, 1, 0])
@@ -186,7 +193,7 @@ def test_bad_input_to_predict_and_score(data: NodeDataset, fitted: UniFilterClas
         fitted.predict([99])
     with pytest.raises(ValueError, match="there is nothing to score: name some nodes"):
         fitted.score(np.full(60, -1))
-    with pytest.raises(ValueError, match="node 2 is in nodes but has no class"):
+    with pytest.raises(ValueError, match="node 2 is in nodes, but its answer is unknown"):
         fitted.score(np.where(np.arange(60) == 2, -1, data.labels), nodes=[1, 2])
     with pytest.raises(ValueError, match="node 0 is of class 7, which was not learned: the classes are 0, 1, 2"):
         fitted.score(np.full(60, 7))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,13 +11,18 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from unifilter.data import DataWarning, scale_spread
+from unifilter.estimators.calibration import Calibration, calibrate
+from unifilter.estimators.findings import filter_unmoved, nothing_learned
 from unifilter.estimators.solving import solve
-from unifilter.estimators.trained_model import TrainedModel
+from unifilter.estimators.trained_model import TrainedModel, check_outputs
 from unifilter.methods import Learner, Method, Problem
-from unifilter.training import Checkpoint, History, all_scores, train
+from unifilter.training import Checkpoint, History, Regression, Task, train
 
 # At least this many rows are predicted at once, which keeps the cores busy.
 _ROWS_AT_ONCE = 1024
+# Columns of one unit differ by less: counts of words by a few hundred.
+_WIDE_SPREAD = 1000.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,13 +32,15 @@ class Fitted:
     Attributes:
         model: The trained model.
         history: What happened in training.
-        logits: Of every node of the graph it was trained on, ``[num_nodes, classes]``, on the CPU.
+        logits: Outputs for every node of the graph it was trained on, ``[num_nodes, outputs]``, on the CPU.
+        task: The known answers, on the CPU.
         refit: Whether the weights have seen the validation nodes since they were scored.
     """
 
     model: TrainedModel
     history: History
     logits: Tensor
+    task: Task
     refit: bool = False
 
     @property
@@ -40,9 +48,9 @@ class Fitted:
         """The method, with every setting that was left open filled in."""
         return self.model.method
 
-    def scores(self, nodes: Tensor, labels: Tensor) -> dict[str, float]:
+    def scores(self, nodes: Tensor) -> dict[str, float]:
         """Every metric on some nodes."""
-        return all_scores(self.logits[nodes], labels[nodes])
+        return self.task.scores(self.logits[nodes], nodes)
 
 
 def fit(
@@ -70,23 +78,44 @@ def fit(
         fingerprint: What the checkpoint must be of.
         on_epoch: Called with the history after every epoch; ``True`` stops there. See :func:`unifilter.training.train`.
     """
+    if problem.task.name not in method.tasks:
+        raise ValueError(
+            f"{method.name} is for {' and '.join(method.tasks)}, not for {problem.task.name}: choose another method"
+        )
+    problem.task.check_metric(method.metric)
+    _warn_of_scales(method, problem)
     candidates = method.candidates()
     problem.workspace.expect_hops(*(getattr(one, "hops", 0) or 0 for one in candidates))
     seconds = 0.0
-    best: tuple[Method, Learner, History] | None = None
+    best: tuple[Method, Learner, History, bool] | None = None
     for number, candidate in enumerate(candidates):
         part = f" ({number + 1} of {len(candidates)})" if len(candidates) > 1 else ""
         saved = None if checkpoint is None else Checkpoint(_of_candidate(checkpoint, number), fingerprint)
-        learner, history = _train(candidate, problem, label + part, verbose, saved, on_epoch)
+        learner, history, unmoved = _train(candidate, problem, label + part, verbose, saved, on_epoch)
         seconds += history.seconds
         if best is None or _rank(history) > _rank(best[2]):
-            best = candidate, learner, history
+            best = candidate, learner, history, unmoved
         if history.ended == "stopped":
             break
     if best is None:
         raise ValueError(f"{method.name} has no candidates: let candidates() return at least one")
     best[2].seconds = seconds
     return _finish(method, *best, problem)
+
+
+def _warn_of_scales(method: Method, problem: Problem) -> None:
+    """Columns in different units: those with large numbers drown the others."""
+    features = problem.dataset.features if problem.dataset.table is None else None
+    if features is None or method.features not in ("raw", "row") or features.layout != torch.strided:
+        return
+    spread = scale_spread(features)
+    if spread > _WIDE_SPREAD:
+        warnings.warn(
+            f"the standard deviations of the feature columns differ by a factor of {spread:.2g}, and with "
+            f'features="{method.features}" the columns with large numbers drown the others: use features="standard"',
+            DataWarning,
+            stacklevel=3,
+        )
 
 
 def delete_checkpoints(method: Method, checkpoint: Path) -> None:
@@ -102,21 +131,23 @@ def _train(
     verbose: bool,
     checkpoint: Checkpoint | None,
     on_epoch: Callable[[History], object] | None,
-) -> tuple[Learner, History]:
+) -> tuple[Learner, History, bool]:
+    """The trained learner, what happened, and whether its filter stayed where it started."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(method.seed)
         learner = method.build(problem)
-    device, labels = problem.workspace.device, problem.workspace.labels
+    device, task = problem.workspace.device, problem.task
     train_nodes, val_nodes = (torch.as_tensor(nodes, device=device) for nodes in (problem.train, problem.val))
     if learner.solve is not None:
-        history = solve(learner.solve, learner.forward, labels, train_nodes, val_nodes, method.metric, learner.refit)
+        history = solve(learner.solve, learner.forward, task, train_nodes, val_nodes, method.metric, learner.refit)
         if on_epoch is not None:
             on_epoch(history)
-        return learner, history
+        return learner, history, False
+    before = _filter_of(learner)
     history = train(
         learner.model,
         learner.forward,
-        labels,
+        task,
         train_nodes,
         val_nodes,
         learner.parameter_groups,
@@ -127,11 +158,18 @@ def _train(
         checkpoint=checkpoint,
         on_epoch=on_epoch,
     )
-    return learner, history
+    return learner, history, filter_unmoved(before, _filter_of(learner))
+
+
+def _filter_of(learner: Learner) -> Tensor | None:
+    weights = learner.model.hop_weights
+    return None if weights is None else weights.detach().cpu().clone()
 
 
 @torch.no_grad()
-def _finish(requested: Method, method: Method, learner: Learner, history: History, problem: Problem) -> Fitted:
+def _finish(
+    requested: Method, method: Method, learner: Learner, history: History, unmoved: bool, problem: Problem
+) -> Fitted:
     """The model on its own, and what it says of every node."""
     if learner.finish is not None:
         learner.finish()
@@ -141,8 +179,26 @@ def _finish(requested: Method, method: Method, learner: Learner, history: Histor
     # each time does so once.
     rows = max(len(problem.train), _ROWS_AT_ONCE) if learner.row_wise else len(every)
     logits = torch.cat([learner.forward(part) for part in torch.split(every, rows)]).cpu()
-    model = TrainedModel(method, learner.shape, learner.model.cpu(), problem.dataset.class_values, requested)
-    return Fitted(model, history, logits, learner.refit)
+    check_outputs(logits)
+    task, names = problem.task.to("cpu"), problem.dataset.class_values
+    # Validation nodes that the weights have seen say nothing about how sure the model may be.
+    calibration = Calibration() if learner.refit else calibrate(task, logits, problem.val)
+    center, scale = (task.center.numpy(), task.scale.numpy()) if isinstance(task, Regression) else (None, None)
+    model = TrainedModel(
+        method,
+        learner.shape,
+        learner.model.cpu(),
+        names,
+        requested,
+        preparation=problem.workspace.preparation(method.features),
+        task=task.name,
+        calibration=calibration,
+        target_center=center,
+        target_scale=scale,
+        nothing_learned=nothing_learned(task, logits, history, method.metric, problem.val, names),
+        filter_unmoved=unmoved,
+    )
+    return Fitted(model, history, logits, task, learner.refit)
 
 
 def _of_candidate(checkpoint: Path, number: int) -> Path:

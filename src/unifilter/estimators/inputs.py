@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from unifilter._internal.checks import as_node_mask
+from unifilter.data import Table, is_frame
 from unifilter.graph import Graph, as_graph
 
 
@@ -22,7 +23,9 @@ def graph_and_features(graph: Any, x: Any) -> tuple[Graph, Any]:
     if is_data(graph) and x is None:
         x = getattr(graph, "x", None)
     # An edge list does not know of isolated nodes with the highest numbers, the features do.
-    rows = np.shape(x)[0] if isinstance(graph, (Tensor, np.ndarray)) and np.ndim(x) == 2 else None
+    rows = None
+    if isinstance(graph, (Tensor, np.ndarray)):
+        rows = x.num_rows if isinstance(x, Table) else x.shape[0] if len(getattr(x, "shape", ())) == 2 else None
     return as_graph(graph, rows), x
 
 
@@ -52,14 +55,54 @@ def node_column(nodes: Any) -> Any:
     return values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
 
 
-def labels_at(nodes: Any, y: Any, num_nodes: int) -> np.ndarray:
-    """Labels of some nodes as labels of all, ``None`` where there is none."""
+def answers_at(nodes: Any, y: Any, num_nodes: int) -> np.ndarray:
+    """Answers of some nodes as answers of all: ``None`` where there is none, NaN in a matrix of several per node."""
     chosen = pick(nodes, num_nodes).numpy()
-    values = y.detach().cpu().numpy() if isinstance(y, Tensor) else np.asarray(y, dtype=object)
+    values = y.detach().cpu().numpy() if isinstance(y, Tensor) else np.asarray(y)
+    if values.ndim == 2 and values.shape[1] > 1 and len(values) == len(chosen):
+        matrix = np.full((num_nodes, values.shape[1]), np.nan)
+        matrix[chosen] = values
+        return matrix
+    values = values if isinstance(y, Tensor) else np.asarray(y, dtype=object)
+    values = values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
     if values.shape != chosen.shape:
         raise ValueError(
-            f"y must have one class per node that is named, shape {list(chosen.shape)}, not {list(values.shape)}"
+            f"y must have one answer per node that is named, shape {list(chosen.shape)}, not {list(values.shape)}"
         )
     everywhere = np.full(num_nodes, None, dtype=object)
+    everywhere[chosen] = values
+    return everywhere
+
+
+def as_table(x: Any) -> Table | None:
+    """A DataFrame or a table as a table; ``None`` where features are an array."""
+    return Table.from_frame(x) if is_frame(x) else x if isinstance(x, Table) else None
+
+
+def node_weights(weights: Any, nodes: Any, num_nodes: int) -> np.ndarray | None:
+    """How much each node counts, float64 ``[num_nodes]``.
+
+    Args:
+        weights: What the user gave: one number a node, or one for each of ``nodes``.
+        nodes: The nodes that these are of; ``None`` for all.
+        num_nodes: Of the graph.
+    """
+    if weights is None:
+        return None
+    values = np.asarray(weights.detach().cpu() if isinstance(weights, Tensor) else weights)
+    if values.dtype.kind not in "biuf":
+        raise ValueError(f"sample_weight must be numbers, one per node, not {values.dtype}")
+    values = values.astype(np.float64)
+    chosen = pick(nodes, num_nodes).numpy()
+    if values.shape != chosen.shape:
+        raise ValueError(
+            f"sample_weight must have one number per node, shape {list(chosen.shape)}, not {list(values.shape)}"
+        )
+    wrong = np.flatnonzero(~(np.isfinite(values) & (values >= 0)))
+    if len(wrong):
+        raise ValueError(
+            f"sample_weight of node {chosen[wrong[0]]} is {values[wrong[0]]}: weights are finite and not negative"
+        )
+    everywhere = np.zeros(num_nodes)
     everywhere[chosen] = values
     return everywhere

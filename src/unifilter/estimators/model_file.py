@@ -21,13 +21,20 @@ from torch import Tensor
 from unifilter._internal.files import whole_file
 from unifilter._internal.plain import plain
 from unifilter._internal.version import __version__
+from unifilter.data import preparation_from_dict
+from unifilter.estimators.calibration import Calibration
+from unifilter.estimators.model_checks import check_header, check_sizes, check_tensors
 from unifilter.estimators.trained_model import TrainedModel
 from unifilter.methods import METHODS, ModelShape
 
-_FORMAT = 2
+_FORMAT = 3
 _KEY = "unifilter"
+# A name that no parameter of a network can have.
+_SCORES = "conformal scores"
 # The digest is of the file with this in its place; it occurs nowhere else.
 _NO_DIGEST = "?" * 64
+# A value of any length may be in a message.
+_LONGEST_REASON = 500
 _REMEDY = "pass a file that save() wrote, or copy it again"
 
 
@@ -35,6 +42,8 @@ def save_model(model: TrainedModel, path: str | os.PathLike[str]) -> None:
     """Write a model to a file, which is whole or not there."""
     header = _header(model)
     tensors = {name: value.contiguous() for name, value in model.network.state_dict().items()}
+    if len(model.calibration.scores):  # older versions of safetensors cannot read an empty tensor
+        tensors[_SCORES] = torch.from_numpy(model.calibration.scores).contiguous()
     content = safetensors.torch.save(tensors, {_KEY: json.dumps(header, sort_keys=True)})
     with whole_file(path) as file:
         file.write(content.replace(_NO_DIGEST.encode(), hashlib.sha256(content).hexdigest().encode(), 1))
@@ -56,22 +65,54 @@ def load_model(path: str | os.PathLike[str]) -> TrainedModel:
     if not Path(path).is_file():
         raise FileNotFoundError(f"there is no model file {path}: pass the path of a file that save() wrote")
     header, tensors = _read(Path(path))
-    name = header["method"]
-    if name not in METHODS:
+    name = header.get("method")
+    if not isinstance(name, str) or name not in METHODS:
         raise ValueError(
             f"{path} holds a model of the method {name!r}, which is not known here: import the package that defines "
             "it, which should call register_method, and load the model again"
         )
-    method = METHODS[name].from_plain(header["settings"])
-    shape = ModelShape(header["in_channels"], header["num_classes"], header["facts"])
+    try:
+        return _model(header, tensors)
+    except Exception as error:  # settings of any kind can be in a file, and fail in any way
+        reason = str(error)[:_LONGEST_REASON] or type(error).__name__
+        raise ValueError(f"{path} holds settings or tensors that make no model ({reason}): {_REMEDY}") from error
+
+
+def _model(header: dict[str, Any], tensors: dict[str, Tensor]) -> TrainedModel:
+    """The model, built when all that the file says fits together."""
+    check_header(header)
+    family, double = METHODS[header["method"]], header["dtype"] == "float64"
+    scores = tensors.pop(_SCORES, torch.empty(0, dtype=torch.float64))
+    if scores.ndim != 1 or scores.dtype != torch.float64:
+        raise ValueError(f"its {_SCORES} are {scores.dtype} of shape {list(scores.shape)}")
+    shape = ModelShape(header["in_channels"], header["num_outputs"], header["facts"])
+    check_sizes(header["settings"], shape, tensors)
+    method = family.from_plain(header["settings"])
+    check_tensors(method, shape, double, tensors)
+    preparation = preparation_from_dict(header["preparation"])
     with torch.random.fork_rng(devices=[]):
         # The initial weights are replaced at once: drawing them must not change the caller's random numbers.
         network = method.network(shape)
-    if header["dtype"] == "float64":
+    if double:
         network.double()
     network.load_state_dict(tensors)
-    requested = METHODS[name].from_plain(header["requested"])
-    return TrainedModel(method, shape, network.eval(), np.array(header["classes"]), requested)
+    center, scale = (
+        None if header[key] is None else np.array(header[key]) for key in ("target_center", "target_scale")
+    )
+    return TrainedModel(
+        method,
+        shape,
+        network.eval(),
+        np.array(header["classes"]),
+        family.from_plain(header["requested"]),
+        preparation=preparation,
+        task=header["task"],
+        calibration=Calibration(header["temperature"], scores.numpy()),
+        target_center=center,
+        target_scale=scale,
+        nothing_learned=header["nothing_learned"],
+        filter_unmoved=header["filter_unmoved"],
+    )
 
 
 def _header(model: TrainedModel) -> dict[str, Any]:
@@ -84,10 +125,17 @@ def _header(model: TrainedModel) -> dict[str, Any]:
         "settings": model.method.plain_settings(),
         "requested": model.requested.plain_settings(),
         "in_channels": model.shape.in_channels,
-        "num_classes": model.shape.num_classes,
+        "num_outputs": model.shape.num_outputs,
         "facts": plain(dict(model.shape.facts)),
         "classes": model.classes.tolist(),
         "dtype": model.precision,
+        "preparation": model.preparation.to_dict(),
+        "task": model.task,
+        "temperature": model.calibration.temperature,
+        "target_center": None if model.target_center is None else model.target_center.tolist(),
+        "target_scale": None if model.target_scale is None else model.target_scale.tolist(),
+        "nothing_learned": model.nothing_learned,
+        "filter_unmoved": model.filter_unmoved,
         "sha256": _NO_DIGEST,
     }
 
@@ -100,16 +148,16 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
         # safetensors gives no access to the metadata of bytes: the file starts with the length of its JSON header.
         metadata = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")]).get("__metadata__", {})
         header = json.loads(metadata.get(_KEY, "{}"))
-    except (SafetensorError, ValueError) as error:
+    except (SafetensorError, ValueError, AttributeError, TypeError, RecursionError) as error:
         raise ValueError(f"{path} is not a model file, or not a whole one ({error}): {_REMEDY}") from None
     if not isinstance(header, dict) or "sha256" not in header:
         raise ValueError(f"{path} holds tensors, but no UniFilter model: pass a file that save() wrote")
     unsigned = content.replace(str(header["sha256"]).encode(), _NO_DIGEST.encode(), 1)
     if header["sha256"] != hashlib.sha256(unsigned).hexdigest():
         raise ValueError(f"{path} was changed after it was saved, its digest is wrong: save the model again")
-    if header["format"] != _FORMAT:
+    if header.get("format") != _FORMAT:
         raise ValueError(
-            f"{path} has format {header['format']}, and this version reads {_FORMAT}: "
-            + ("update unifilter" if header["format"] > _FORMAT else "train and save the model again")
+            f"{path} has format {header.get('format')}, and this version reads {_FORMAT}: "
+            + ("train and save the model again" if header.get("format") in range(_FORMAT) else "update unifilter")
         )
     return header, tensors

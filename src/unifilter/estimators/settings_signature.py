@@ -5,15 +5,29 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from unifilter.methods import Method
 
 
-def settings_signature(family: type[Method], options: Sequence[inspect.Parameter]) -> inspect.Signature:
-    """The signature of an estimator's ``__init__``: the settings of a method by keyword, then further options."""
+def settings_signature(
+    family: type[Method], options: Sequence[inspect.Parameter], defaults: Mapping[str, Any]
+) -> inspect.Signature:
+    """The signature of an estimator's ``__init__``: the settings of a method by keyword, then further options.
+
+    Args:
+        family: The method.
+        options: What the estimator adds.
+        defaults: Settings whose default differs from the method's.
+    """
     own = [
-        inspect.Parameter(field.name, inspect.Parameter.KEYWORD_ONLY, default=default_of(field), annotation=field.type)
+        inspect.Parameter(
+            field.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=defaults.get(field.name, default_of(field)),
+            annotation=field.type,
+        )
         for field in _ordered_fields(family)
     ]
     return inspect.Signature([inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD), *own, *options])

@@ -7,16 +7,15 @@ from collections.abc import Callable
 
 import torch
 from torch import Tensor
-from torch.nn.functional import cross_entropy
 
 from unifilter.data import Metric
-from unifilter.training import History, score
+from unifilter.training import History, Task
 
 
 def solve(
     solver: Callable[[Tensor], None],
     forward: Callable[[Tensor], Tensor],
-    labels: Tensor,
+    task: Task,
     train_nodes: Tensor,
     val_nodes: Tensor,
     metric: Metric,
@@ -26,8 +25,8 @@ def solve(
 
     Args:
         solver: Sets the model's weights from some nodes.
-        forward: Logits of some nodes.
-        labels: Class index of every node.
+        forward: Outputs for some nodes.
+        task: The known answers, the loss and the scores.
         train_nodes: Which nodes to learn from.
         val_nodes: Which nodes to measure on.
         metric: What is measured.
@@ -36,11 +35,11 @@ def solve(
     started = time.monotonic()
     solver(train_nodes)
     with torch.no_grad():
-        logits = forward(val_nodes)
+        outputs = forward(val_nodes)
         history = History(
-            loss=[float(cross_entropy(forward(train_nodes), labels[train_nodes]))],
-            val_loss=[float(cross_entropy(logits, labels[val_nodes]))],
-            val_score=[score(metric, logits, labels[val_nodes])],
+            loss=[float(task.loss(forward(train_nodes), train_nodes))],
+            val_loss=[float(task.loss(outputs, val_nodes))],
+            val_score=[task.score(metric, outputs, val_nodes)],
             best_epoch=0,
             ended="epochs",
         )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+import warnings
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
@@ -12,10 +13,26 @@ import torch
 from torch import Tensor
 
 from unifilter.bases import Basis, Tridiagonal
-from unifilter.data import pack_features, scale_rows
+from unifilter.data import ArrayPreparation, DataWarning, Preparation, TaskName
+from unifilter.estimators.calibration import Calibration
 from unifilter.graph import as_graph
 from unifilter.methods import Method, ModelShape
 from unifilter.nn import GraphModule
+
+# What the outputs are of.
+_OUTPUTS: dict[TaskName, str] = {"classification": "classes", "multilabel": "labels", "regression": "targets"}
+
+
+def check_outputs(outputs: Tensor) -> None:
+    """Refuse outputs that are no numbers, ``[num_nodes, outputs]``: nothing can be predicted from them."""
+    wrong = ~torch.isfinite(outputs).all(dim=1)
+    if wrong.any():
+        node = int(wrong.nonzero()[0])
+        raise ValueError(
+            f"the model's output for node {node} is not finite ({outputs[node].tolist()}): its features or weights are "
+            "too large for the precision; scale the features, train with a lower learning rate, or with "
+            f'dtype="float64" ({int(wrong.sum())} such nodes in all)'
+        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -27,10 +44,17 @@ class TrainedModel:
 
     Attributes:
         method: The method with its settings, those that were left open filled in.
-        shape: Number of features and classes, and what was estimated before training.
+        shape: Number of features and outputs, and what was estimated before training.
         network: The network, on the CPU and in evaluation mode.
-        classes: What is predicted: numbers or strings, in the order of the network's outputs.
+        classes: What is predicted, in the order of the network's outputs: classes (numbers or strings), or the names
+            of labels or targets.
         requested: The method as it was asked for, with the settings that were left open.
+        preparation: What is done to features before the network sees them: scaling, or the encoding of a table.
+        task: ``"classification"``, ``"multilabel"`` or ``"regression"``.
+        calibration: What the validation nodes say about how sure the model may be.
+        target_center, target_scale: For regression, what turns outputs into numbers of the target's unit.
+        nothing_learned: A sentence where training came to nothing, else empty.
+        filter_unmoved: Whether the filter's weights are where they started.
 
     Example:
         >>> from unifilter import NodeClassifier, TrainedModel
@@ -48,37 +72,63 @@ class TrainedModel:
     network: GraphModule
     classes: np.ndarray
     requested: Method
+    preparation: Preparation = field(default_factory=lambda: ArrayPreparation(0))
+    task: TaskName = "classification"
+    calibration: Calibration = field(default_factory=Calibration)
+    target_center: np.ndarray | None = None
+    target_scale: np.ndarray | None = None
+    nothing_learned: str = ""
+    filter_unmoved: bool = False
 
     def __repr__(self) -> str:
         return (
             f"{type(self).__name__}(method={self.method.name!r}, features={self.shape.in_channels}, "
-            f"classes={len(self.classes)})"
+            f"{_OUTPUTS[self.task]}={len(self.classes)})"
         )
 
     @torch.no_grad()
     def logits(self, graph: Any, x: Any) -> Tensor:
-        """Logits of every node, ``[num_nodes, classes]``.
+        """Outputs of the network for every node, ``[num_nodes, outputs]``.
 
         Args:
             graph: Any graph that :func:`unifilter.graph.as_graph` takes.
-            x: Its raw features ``[num_nodes, features]``, dense or sparse; they are scaled as in training.
+            x: Its features as in training, an array or a table; they are scaled or encoded as in training.
         """
         features = self.prepare(x)
         self.network.eval()
         logits: Tensor = self.network(features, as_graph(graph, len(features), self_loops=self.network.self_loops))
+        check_outputs(logits)
         return logits
 
-    def prepare(self, x: Any) -> Tensor:
-        """Features as the network takes them: in its precision, and scaled as in training."""
-        features = pack_features(x, self.dtype)
-        if features.shape[1] != self.shape.in_channels:
-            raise ValueError(
-                f"x has {features.shape[1]} feature columns, but the model was trained on {self.shape.in_channels}: "
-                "pass the same columns in the same order"
-            )
-        if not torch.isfinite(features.values() if features.layout == torch.sparse_csr else features).all():
-            raise ValueError("the features contain NaN or infinity: impute or drop these values first")
-        return features if self.method.features == "raw" else scale_rows(features, self.method.features)
+    def prepare(self, x: Any, *, seen: bool = False) -> Tensor:
+        """Features as the network takes them: in its precision, and scaled or encoded as in training.
+
+        Args:
+            x: An array or a table, as in training.
+            seen: Whether the training nodes are among these nodes: values that they lack are then no surprise.
+        """
+        with warnings.catch_warnings():
+            if seen:
+                warnings.simplefilter("ignore", DataWarning)
+            return self.preparation.prepare(x, self.dtype)
+
+    def answers(self, logits: Tensor) -> np.ndarray:
+        """What outputs mean: the class of each row, its labels (``bool [rows, labels]``), or numbers.
+
+        Numbers have the shape ``[rows]`` for one target, else ``[rows, targets]``.
+        """
+        if self.task == "classification":
+            return np.asarray(self.classes[logits.argmax(dim=1).numpy()])
+        if self.task == "multilabel":
+            return np.asarray((logits > 0).numpy())
+        values = logits.double().numpy() * self.target_scale + self.target_center
+        return np.asarray(values[:, 0] if values.shape[1] == 1 else values)
+
+    def probabilities(self, logits: Tensor) -> np.ndarray:
+        """Calibrated probabilities ``[rows, classes]``."""
+        if self.task == "regression":
+            raise ValueError("a regressor predicts numbers and has no probabilities: use predict or predict_interval")
+        return self.calibration.probabilities(logits, self.task)
 
     @property
     def dtype(self) -> torch.dtype:

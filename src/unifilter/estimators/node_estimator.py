@@ -1,0 +1,475 @@
+"""What classifiers and regressors share: the settings of a method, fit, sweep, outputs for nodes, save and load."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import itertools
+import math
+import os
+import warnings
+from abc import abstractmethod
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import torch
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
+from torch import Tensor
+from typing_extensions import Self
+
+from unifilter._internal.checks import as_node_mask, check_choice
+from unifilter.data import NodeDataset, TableEncoder, TaskName, check_labelled, choose_nodes, pack_features
+from unifilter.estimators.findings import NothingLearnedWarning
+from unifilter.estimators.fitting import Fitted, delete_checkpoints, fit
+from unifilter.estimators.inputs import (
+    answers_at,
+    as_table,
+    graph_and_features,
+    is_data,
+    mask_of,
+    node_column,
+    node_weights,
+    pick,
+)
+from unifilter.estimators.settings_signature import default_of
+from unifilter.estimators.trained_model import TrainedModel
+from unifilter.methods import Method, Problem, Workspace, find_method
+from unifilter.training import Task
+
+_DTYPES = {"float32": torch.float32, "float64": torch.float64}
+
+
+@dataclass(frozen=True)
+class SweepRow:
+    """One point of a sweep.
+
+    Attributes:
+        settings: What was set.
+        val_score: What it reached on the validation nodes.
+        epochs: How many epochs were trained.
+    """
+
+    settings: dict[str, Any]
+    val_score: float
+    epochs: int
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """What users say of nodes, in the one form that the rest works with.
+
+    Attributes:
+        fields: Of a :class:`unifilter.data.NodeDataset`: ``labels`` and ``class_names``, or ``task`` and ``targets``.
+        names: What is predicted, as users have it: classes, or names of labels or targets.
+        strata: What held-out nodes are drawn from in proportion: the class of each node, -1 where nothing is known.
+    """
+
+    fields: dict[str, Any]
+    names: np.ndarray
+    strata: np.ndarray
+
+
+class NodeEstimator(BaseEstimator):  # type: ignore[misc]
+    """The base of :class:`unifilter.NodeClassifier` and :class:`unifilter.NodeRegressor`.
+
+    A subclass says in :meth:`_answers` what it makes of ``y``.
+    """
+
+    # What an estimator adds to the settings of its method, with the defaults.
+    _options: ClassVar[dict[str, Any]] = {
+        "graph": None,
+        "x": None,
+        "validation_fraction": 0.2,
+        "device": None,
+        "dtype": "float32",
+        "verbose": False,
+    }
+    # What is learned, as far as the defaults of settings depend on it.
+    _learns: ClassVar[TaskName] = "classification"
+
+    def __init__(
+        self,
+        method: str | Method | type[Method] = "unifilter",
+        *,
+        graph: Any = None,
+        x: Any = None,
+        validation_fraction: float = 0.2,
+        device: str | None = None,
+        dtype: Literal["float32", "float64"] = "float32",
+        verbose: bool = False,
+        **settings: Any,
+    ) -> None:
+        self.method = method
+        self.graph, self.x = graph, x
+        self.validation_fraction = validation_fraction
+        self.device, self.dtype, self.verbose = device, dtype, verbose
+        self._set_settings({**self._defaults(), **settings})
+
+    @property
+    def _family(self) -> type[Method]:
+        """The class of the method."""
+        if isinstance(self.method, Method):
+            return type(self.method)
+        if isinstance(self.method, type) and issubclass(self.method, Method):
+            return self.method
+        return find_method(self.method)
+
+    def _defaults(self) -> dict[str, Any]:
+        if isinstance(self.method, Method):
+            return self.method.settings()
+        family = self._family
+        return {field.name: default_of(field) for field in dataclasses.fields(family)} | family.task_defaults(
+            self._learns
+        )
+
+    def _set_settings(self, settings: dict[str, Any]) -> None:
+        known = self._defaults()
+        for name, value in settings.items():
+            if name not in known:
+                raise ValueError(
+                    f"{self._family.name} has no setting {name!r}: it has {', '.join(known)}; "
+                    f"the estimator has {', '.join(self._options)}"
+                )
+            setattr(self, name, value)
+
+    def _setting_names(self) -> list[str]:
+        return [field.name for field in dataclasses.fields(self._family)]
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The method, the estimator's own parameters, and every setting of the method."""
+        own = {"method": self.method, **{name: getattr(self, name) for name in self._options}}
+        return {**own, **{name: getattr(self, name) for name in self._setting_names()}}
+
+    def set_params(self, **params: Any) -> Self:
+        """Change parameters. Another method starts from its own defaults, and keeps what was changed before.
+
+        Where a name is refused, nothing is changed.
+        """
+        before = {**vars(self)}
+        try:
+            if "method" in params:
+                changed = {
+                    name: getattr(self, name)
+                    for name, default in self._defaults().items()
+                    if getattr(self, name) is not default and getattr(self, name) != default
+                }
+                self.method = params.pop("method")
+                self._set_settings({**self._defaults(), **changed})
+            for name in [name for name in params if name in self._options]:
+                setattr(self, name, params.pop(name))
+            self._set_settings(params)
+        except ValueError:
+            self.__dict__ = before
+            raise
+        return self
+
+    def build_method(self) -> Method:
+        """The method with the settings of this estimator."""
+        return self._family.with_settings({name: getattr(self, name) for name in self._setting_names()})
+
+    def fit(
+        self,
+        graph: Any,
+        x: Any = None,
+        y: Any = None,
+        train: Any = None,
+        val: Any = None,
+        *,
+        sample_weight: Any = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+    ) -> Self:
+        """Learn from the answers of the training nodes.
+
+        Args:
+            graph: A :class:`unifilter.Graph`, a networkx graph, a scipy sparse adjacency, an edge list
+                ``[2, num_edges]``, or a PyG ``Data`` that has everything: ``x``, ``y``, ``train_mask``, ``val_mask``.
+            x: Features ``[num_nodes, channels]``, dense or sparse, or a pandas DataFrame with one row a node. Columns
+                of a DataFrame are encoded by their kind (numbers, dates, categories) with statistics of the training
+                nodes, and new data is matched by column name.
+            y: The answer for each node. A class of any kind, where -1, ``None`` and NaN mean unknown; for several
+                labels per node 0 and 1 in a matrix, NaN where unknown; for a regressor numbers, NaN where unknown.
+            train: Nodes to learn from, a mask or indices; by default all whose answer is known.
+            val: Nodes for early stopping; by default ``validation_fraction`` of the training nodes.
+            sample_weight: How much each node counts, ``[num_nodes]``.
+            checkpoint: A file that the state is saved to, and that an interrupted fit goes on from.
+
+        Where the graph was given to the constructor, call ``fit(nodes, y)`` with node indices and their answers;
+        ``sample_weight`` then has one number for each of these nodes.
+        """
+        nodes: Any = None
+        if self.graph is not None:
+            nodes, answers = node_column(graph), x if y is None else y
+            if answers is None or (x is not None and y is not None):
+                raise ValueError(
+                    "the graph was given to the constructor, so fit takes nodes and their answers: fit(nodes, y)"
+                )
+            graph, x = graph_and_features(self.graph, self.x)
+            y, train = answers_at(nodes, answers, graph.num_nodes), nodes
+        elif is_data(graph):
+            y = getattr(graph, "y", None) if y is None else y
+            train, val = mask_of(graph, "train", train), mask_of(graph, "val", val)
+        known_graph, x = graph_and_features(graph, x)
+        if x is None or y is None:
+            raise ValueError("fit needs the features x and the answers y: fit(graph, x, y, train=..., val=...)")
+        check_choice("dtype", self.dtype, tuple(_DTYPES))
+        method = self.build_method()
+        found = self._answers(y, known_graph.num_nodes)
+        classes = None if "targets" in found.fields else found.names.tolist()
+        train_nodes, val_nodes = choose_nodes(classes, found.strata, train, val, self.validation_fraction, method.seed)
+        dataset = self._dataset(known_graph, x, found)
+        weights = node_weights(sample_weight, nodes, known_graph.num_nodes)
+        problem = Problem(
+            self._workspace_for(dataset), train_nodes, val_nodes, self._weights(weights, found, train_nodes)
+        )
+        saved = None if checkpoint is None else Path(checkpoint)
+        fitted = fit(
+            method,
+            problem,
+            label="fit",
+            verbose=self.verbose,
+            checkpoint=saved,
+            fingerprint=_fingerprint(method, problem),
+        )
+        # From here on nothing can fail: an estimator never is half of one fit and half of another.
+        self._adopt(fitted, problem, found.names)
+        if saved is not None:
+            delete_checkpoints(method, saved)
+        if self.model_.nothing_learned:
+            warnings.warn(self.model_.nothing_learned, NothingLearnedWarning, stacklevel=2)
+        return self
+
+    @abstractmethod
+    def _answers(self, y: Any, num_nodes: int) -> Answers:
+        """What ``y`` says."""
+
+    def _weights(self, weights: np.ndarray | None, answers: Answers, train: np.ndarray) -> np.ndarray | None:
+        """How much each node counts."""
+        return weights
+
+    def _dataset(self, graph: Any, x: Any, answers: Answers) -> NodeDataset:
+        table = as_table(x)
+        matrix = x if table is None else TableEncoder.fit(table).encode(table).matrix
+        fields = {"labels": torch.full((graph.num_nodes,), -1), **answers.fields}
+        return NodeDataset("fit", graph, pack_features(matrix, _DTYPES[self.dtype]), table=table, **fields)
+
+    def sweep(self, **settings: Iterable[Any]) -> list[SweepRow]:
+        """Fit every combination of some settings on the data of the last :meth:`fit`.
+
+        The graph is not touched again for other values of ``tau``, ``homophily`` or ``basis``, and factored once for
+        all values of ``hops``. The combination with the best validation score is kept: this estimator becomes it.
+
+        Args:
+            settings: Values to try, by the name of the setting: ``sweep(tau=[0.2, 0.5], hops=[5, 10])``.
+        """
+        self._check_fitted()
+        if self._nodes is None or self.data_ is None:
+            raise ValueError("a loaded model has no training data to sweep on: call fit first")
+        values = {name: list(some) for name, some in settings.items()}
+        problem = Problem(self._workspace_for(self.data_), *self._nodes, self._node_weights)
+        problem.workspace.expect_hops(0, *values.get("hops", ()))
+        rows: list[SweepRow] = []
+        best: tuple[Fitted, SweepRow] | None = None
+        for combination in itertools.product(*values.values()):
+            given = dict(zip(values, combination, strict=True))
+            method = self._family.with_settings({**self.build_method().settings(), **given})
+            label = " ".join(f"{name}={value}" for name, value in given.items())
+            fitted = fit(method, problem, verbose=self.verbose, label=label)
+            row = SweepRow(given, fitted.history.best_score, fitted.history.epochs)
+            rows.append(row)
+            # A fit that diverged at once has no score, and any other is better.
+            if best is None or row.val_score > best[1].val_score or math.isnan(best[1].val_score):
+                best = fitted, row
+        if best is None or not values:
+            raise ValueError("there is nothing to try: pass at least one value of some setting, sweep(tau=[0.2, 0.5])")
+        self.set_params(**best[1].settings)
+        self._adopt(best[0], problem, self.model_.classes)
+        return rows
+
+    def predict(self, nodes: Any = None, *, graph: Any = None, x: Any = None) -> np.ndarray:
+        """The answer for each node: its most probable class, its labels as ``bool [nodes, labels]``, or a number.
+
+        Args:
+            nodes: A mask or indices; by default all nodes. A PyG ``Data`` is taken as the graph.
+            graph: Another graph, for instance one that has grown, in any form that :meth:`fit` takes; what was learned
+                is applied to it.
+            x: Its features; a PyG ``Data`` brings its own.
+        """
+        logits = self._logits(nodes, graph, x)
+        return self.model_.answers(logits)
+
+    def score(self, y: Any, nodes: Any = None, *, graph: Any = None, x: Any = None) -> float:
+        """The estimator's metric on some nodes, by default on all whose answer is in ``y``.
+
+        Args:
+            y: The answer for each node of the graph, as in :meth:`fit`. A PyG ``Data`` brings its graph, features and
+                answers, and its ``test_mask`` where it has one.
+            nodes: A mask or indices; all of them must have an answer.
+            graph: Another graph than the one of :meth:`fit`.
+            x: Its features.
+
+        Where the graph was given to the constructor, call ``score(nodes, y)``, as scikit-learn does.
+        """
+        task, logits, chosen = self._asked(y, nodes, graph, x)
+        return task.score(self.model_.method.metric, logits[chosen], chosen)
+
+    def evaluate(self, y: Any, nodes: Any = None, *, graph: Any = None, x: Any = None) -> Any:
+        """A report on some nodes: every score, the constant answer it has to beat, and where it errs.
+
+        Args:
+            y: As in :meth:`score`.
+            nodes: Likewise.
+            graph: Likewise.
+            x: Likewise.
+
+        Returns:
+            A :class:`unifilter.evaluation.ClassificationReport`, ``MultilabelReport`` or ``RegressionReport``.
+        """
+        from unifilter.estimators.reporting import report_of
+
+        task, logits, chosen = self._asked(y, nodes, graph, x)
+        return report_of(self.model_, task, logits, chosen)
+
+    def _asked(self, y: Any, nodes: Any, graph: Any, x: Any) -> tuple[Task, Tensor, Tensor]:
+        """The known answers, the outputs for all nodes, and which nodes are meant."""
+        self._check_fitted()
+        if is_data(y):
+            graph, nodes = y, mask_of(y, "test", nodes)
+            y = y.y
+        logits = self._logits(None, graph, x)
+        if self.graph is not None and graph is None:
+            nodes, y = node_column(y), answers_at(node_column(y), nodes, len(logits))
+        task = self._task(y, len(logits))
+        known = task.known.numpy()
+        chosen = known if nodes is None else as_node_mask(nodes, len(logits), "nodes")
+        check_labelled(np.where(known, 0, -1), chosen, "nodes")
+        if not chosen.any():
+            raise ValueError("there is nothing to score: name some nodes, and pass their answers in y")
+        return task, logits, torch.from_numpy(np.flatnonzero(chosen))
+
+    @abstractmethod
+    def _task(self, y: Any, num_nodes: int) -> Task:
+        """Answers to be compared with: what was learned is known by now."""
+
+    def filter_response(self, lam: Any) -> np.ndarray:
+        """The learned filter at Laplacian eigenvalues in [0, 2], ``[*lam.shape, channels]``.
+
+        Args:
+            lam: Eigenvalues, such as ``np.linspace(0, 2, 100)``.
+        """
+        self._check_fitted()
+        response = self.model_.response(lam)
+        if response is None:
+            raise ValueError(
+                f"{self.model_.method.name} learns no filter that is a function of the eigenvalues: use a polynomial "
+                "method, such as unifilter, bernnet or gprgnn"
+            )
+        values: np.ndarray = response.numpy()
+        return values
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to a file: numbers and settings only, nothing of the training graph."""
+        self._check_fitted()
+        self.model_.save(path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """A model from a file that :meth:`save` wrote; it predicts on any graph with the same features."""
+        model = TrainedModel.load(path)
+        cls._check_task(model, path)
+        clf = cls._for(model, path)
+        clf._take(model)
+        return clf
+
+    @classmethod
+    def _check_task(cls, model: TrainedModel, path: str | os.PathLike[str]) -> None:
+        """Refuses a model of another kind."""
+
+    @classmethod
+    def _for(cls, model: TrainedModel, path: str | os.PathLike[str]) -> Self:
+        """An estimator with the settings of a model."""
+        return cls(model.method.name, dtype=model.precision, **model.requested.settings())
+
+    def _take(self, model: TrainedModel) -> None:
+        self.model_ = model
+        self.weights_ = None if model.weights is None else model.weights.numpy().copy()
+        self.tau_, self.homophily_, self.chosen_ = model.tau, model.homophily, model.chosen
+        columns = model.preparation.columns_in
+        self.n_features_in_ = len(columns) if columns is not None else model.shape.in_channels
+        if columns is not None:
+            self.feature_names_in_ = np.array(columns, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        self.data_: NodeDataset | None = None
+        self._logits_: Tensor | None = None
+        self._nodes: tuple[np.ndarray, np.ndarray] | None = None
+        self._node_weights: np.ndarray | None = None
+
+    def _adopt(self, fitted: Fitted, problem: Problem, names: np.ndarray) -> None:
+        self._take(dataclasses.replace(fitted.model, classes=names))
+        self.data_, self.history_ = problem.dataset, fitted.history
+        self._logits_, self._nodes, self._node_weights = fitted.logits, (problem.train, problem.val), problem.weights
+
+    def _workspace_for(self, dataset: NodeDataset) -> Workspace:
+        """The workspace of the last fit where graph and features are the same, with its factorizations."""
+        device = self.device or "cpu"
+        key = (dataset.graph.checksum, dataset.inputs_digest, str(dataset.features.dtype), device)
+        # Clones of an estimator that was given its graph share the graph, and so what is kept there.
+        known_key, known = (
+            getattr(self, "_workspace", (None, None))
+            if self.graph is None
+            else dataset.graph.cache.get("workspace", (None, None))
+        )
+        workspace = known.with_labels(dataset) if known is not None and known_key == key else Workspace(dataset, device)
+        if self.graph is None:
+            self._workspace = key, workspace
+        else:
+            dataset.graph.cache["workspace"] = key, workspace
+        return workspace
+
+    def _logits(self, nodes: Any, graph: Any, x: Any) -> Tensor:
+        self._check_fitted()
+        if is_data(nodes):
+            nodes, graph = None, nodes
+        if graph is not None:
+            graph, x = graph_and_features(graph, x)
+        if (graph is None) != (x is None):
+            raise ValueError("another graph comes with its features: pass both graph and x")
+        if graph is None and self._logits_ is None:
+            raise ValueError("a loaded model has no graph of its own: pass one, predict(graph=graph, x=features)")
+        logits = self._logits_ if graph is None else self.model_.logits(graph, x)
+        if logits is None:
+            raise NotFittedError("this estimator is not fitted yet: call fit first")
+        if self.graph is not None and nodes is not None:
+            nodes = node_column(nodes)
+        return logits[pick(nodes, len(logits))]
+
+    def _check_fitted(self) -> None:
+        if not self.__sklearn_is_fitted__():
+            raise NotFittedError(f"this {type(self).__name__} is not fitted yet: call fit first, or load a model")
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "model_")
+
+    def __sklearn_clone__(self) -> Self:
+        # scikit-learn would copy the graph and its features; clones share them, and so what was computed from them.
+        return type(self)(**self.get_params(deep=False))
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The workspace holds factorizations, which are large and computed again when they are needed.
+        state: dict[str, Any] = {**super().__getstate__()}
+        state.pop("_workspace", None)
+        return state
+
+
+def _fingerprint(method: Method, problem: Problem) -> str:
+    """What a checkpoint must be of: the settings, the data, the nodes and their weights."""
+    digest = hashlib.sha256(f"{method.settings()} {problem.dataset.checksum}\n".encode())
+    for nodes in (problem.train, problem.val):
+        digest.update(f"{nodes.tolist()}\n".encode())
+    if problem.weights is not None:
+        digest.update(problem.weights.astype("<f8").tobytes())
+    return digest.hexdigest()
