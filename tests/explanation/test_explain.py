@@ -195,7 +195,7 @@ def test_a_run_on_files_finds_them_again_and_notices_a_change(tmp_path: Path) ->
 
 
 def test_what_cannot_be_explained(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="explain takes a Factorization, a fitted NodeClassifier, a TrainedModel or"):
+    with pytest.raises(ValueError, match="explain takes a Factorization, a fitted estimator, a TrainedModel or"):
         explain(small_graph()[0])  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="not fitted yet"):
         explain(UniFilterClassifier())

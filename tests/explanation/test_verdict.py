@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from unifilter.explanation.energy import EnergyShare
 from unifilter.explanation.label_report import LabelReport
 from unifilter.explanation.verdict import verdict
+from unifilter.factorization.energy import EnergyShare
 
 NOTHING = np.zeros(1)
 FREQUENCY = np.array([0.5, 0.4, 0.2, 0.1])

@@ -1,7 +1,17 @@
 """The last stage: what a graph, its signals and a trained filter look like, as numbers, words, pictures and a page."""
 
 from unifilter.explanation.assembling import explain
+from unifilter.explanation.importance import Importance, feature_importance
 from unifilter.explanation.node_view import NodeView, explain_node
+from unifilter.explanation.permutation import permutation_importance
 from unifilter.explanation.spectral_explanation import SpectralExplanation
 
-__all__ = ["NodeView", "SpectralExplanation", "explain", "explain_node"]
+__all__ = [
+    "Importance",
+    "NodeView",
+    "SpectralExplanation",
+    "explain",
+    "explain_node",
+    "feature_importance",
+    "permutation_importance",
+]

@@ -15,7 +15,7 @@ from unifilter._internal.checks import as_labels, check_count, check_fraction
 from unifilter.data import NodeDataset
 from unifilter.datasets import load_dataset
 from unifilter.datasets.catalogue import CATALOGUE
-from unifilter.estimators import NodeClassifier, TrainedModel
+from unifilter.estimators import NodeEstimator, TrainedModel
 from unifilter.explanation.curves import GRID
 from unifilter.explanation.label_report import LabelReport, report_labels
 from unifilter.explanation.spectral_explanation import SpectralExplanation
@@ -31,7 +31,7 @@ _FEATURE_HOPS = 10
 
 
 def explain(
-    subject: Factorization | NodeClassifier | TrainedModel | str | os.PathLike[str],
+    subject: Factorization | NodeEstimator | TrainedModel | str | os.PathLike[str],
     *,
     graph: Graph | None = None,
     labels: Any = None,
@@ -52,7 +52,7 @@ def explain(
     by its response.
 
     Args:
-        subject: A factorization, a fitted :class:`unifilter.NodeClassifier`, a :class:`unifilter.TrainedModel`, or the
+        subject: A factorization, a fitted classifier or regressor, a :class:`unifilter.TrainedModel`, or the
             folder of a run, whose data set is loaded again by its name.
         graph: The graph of the factorization; needed with labels.
         labels: Class indices ``[num_nodes]``, -1 where unknown.
@@ -65,7 +65,8 @@ def explain(
         name: What to call it.
         class_names: What the classes are called, in the order of their indices.
         label_hops: Lanczos steps for the labels' spectral density.
-        dataset: The data that a :class:`unifilter.TrainedModel` was trained on, in place of graph and labels.
+        dataset: The data of a factorization, or that a :class:`unifilter.TrainedModel` was trained on, in place of
+            graph and labels.
         data_dir: Where the data set of a run is.
     """
     check_count("label_hops", label_hops, "leave it out for 40")
@@ -88,8 +89,9 @@ def explain(
 
 def _found_in(subject: Any, dataset: NodeDataset | None, data_dir: str | Path | None) -> dict[str, Any]:
     if isinstance(subject, Factorization):
-        return {"tridiagonal": subject.tridiagonal}
-    if isinstance(subject, NodeClassifier):
+        known = {} if dataset is None else {"name": dataset.name, "graph": dataset.graph, **_answers_in(dataset)}
+        return {"tridiagonal": subject.tridiagonal, **known}
+    if isinstance(subject, NodeEstimator):
         check_is_fitted(subject)
         return _found_in_model(subject.model_, subject.data_) | {"name": "model"}
     if isinstance(subject, TrainedModel):
@@ -97,7 +99,7 @@ def _found_in(subject: Any, dataset: NodeDataset | None, data_dir: str | Path | 
     if isinstance(subject, (str, os.PathLike)):
         return _found_in_run(RunFolder(Path(subject)), data_dir)
     raise ValueError(
-        f"explain takes a Factorization, a fitted NodeClassifier, a TrainedModel or a run folder, not "
+        f"explain takes a Factorization, a fitted estimator, a TrainedModel or a run folder, not "
         f"{type(subject).__name__}: factorize the graph first, factorize(graph, x)"
     )
 
@@ -107,16 +109,17 @@ def _found_in_model(model: TrainedModel, dataset: NodeDataset | None) -> dict[st
     found: dict[str, Any] = {"tridiagonal": model.tridiagonal}
     if dataset is not None:
         graph = dataset.graph.with_self_loops(model.network.self_loops).to("cpu")
-        found |= {"graph": graph, "labels": dataset.labels, "class_names": dataset.class_names}
+        found |= {"graph": graph, **_answers_in(dataset)}
         if model.tridiagonal is None:
             # The method works without a factorization, but the spectrum of the features is read from one.
             hops = getattr(model.method, "hops", None) or _FEATURE_HOPS
-            found["tridiagonal"] = factorize(graph, dataset.scaled(model.method.features).features, hops).tridiagonal
+            found["tridiagonal"] = factorize(graph, model.prepare(dataset.inputs, seen=True), hops).tridiagonal
     if found["tridiagonal"] is None:
         raise ValueError(
             f"a {model.method.name} model on its own does not know the spectrum of any features: explain the fitted "
             "estimator, or the folder of its run"
         )
+    found["remarks"] = _remarks(model)
     parameters = universal_parameters(model)
     if parameters is not None and model.weights is not None:
         tau, homophily = parameters
@@ -135,6 +138,25 @@ def _found_in_model(model: TrainedModel, dataset: NodeDataset | None) -> dict[st
             "explain: explain the factorization of the data set instead, explain(factorize(graph, x))"
         )
     return found | {"response": response}
+
+
+def _answers_in(dataset: NodeDataset) -> dict[str, Any]:
+    """The classes; of targets, which have no frequencies of classes, how alike they are."""
+    if dataset.targets is None:
+        known = {"labels": dataset.labels, "class_names": dataset.class_names}
+        return known if dataset.answered.any() else {}
+    homophily, kind = dataset.target_homophily, "label-set" if dataset.task == "multilabel" else "value"
+    if homophily is None:
+        return {"homophily": 0.5, "homophily_from": "a half, for no edge joins known targets"}
+    return {"homophily": homophily, "homophily_from": f"{kind} homophily of all targets"}
+
+
+def _remarks(model: TrainedModel) -> tuple[str, ...]:
+    """What is said before anything else: what is shown may not have been learned."""
+    said = [model.nothing_learned] if model.nothing_learned else []
+    if model.filter_unmoved:
+        said.append("The weights of the filter are where they started: what is shown is the initial filter.")
+    return tuple(said)
 
 
 def _found_in_run(files: RunFolder, data_dir: str | Path | None) -> dict[str, Any]:
@@ -185,6 +207,7 @@ def _assemble(
     response: np.ndarray | None = None,
     name: str = "graph",
     class_names: tuple[str, ...] = (),
+    remarks: tuple[str, ...] = (),
 ) -> SpectralExplanation:
     if labels is not None and graph is None:
         raise ValueError(
@@ -214,6 +237,7 @@ def _assemble(
         weights=None if weights is None else _as_weights(weights, tridiagonal.hops, tridiagonal.channels),
         labels=report,
         response=response,
+        remarks=remarks,
     )
 
 

@@ -12,12 +12,10 @@ import torch
 from torch import Tensor
 
 from unifilter.bases import Tridiagonal, Uni
+from unifilter.factorization.energy import GRID, gain_axis
 from unifilter.factorization.typical import possible_energy, weighted_quartiles
 
-# Laplacian eigenvalues at which curves are drawn: fine enough for the eye, few enough for every frame of the page.
-GRID = np.linspace(0.0, 2.0, 61)
-# Of the height of a chart, above and below its curves.
-_MARGIN = 0.06
+__all__ = ["GRID", "Curves", "compute_curves", "response_axis"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,11 +73,7 @@ def response_axis(curves: Curves, span: tuple[float, float]) -> tuple[float, flo
         span: The eigenvalues that hold almost all energy of the features; elsewhere nothing is there to be filtered,
             and the curves may grow without bounds.
     """
-    inside = (span[0] <= GRID) & (span[1] >= GRID)
-    shown = np.concatenate([curves.response_low[inside], curves.response_high[inside], [0.0]])
-    low, high = float(shown.min()), float(shown.max())
-    margin = _MARGIN * (high - low) or 1.0
-    return low - margin, high + margin
+    return gain_axis(span, GRID, curves.response_low, curves.response_high)
 
 
 def _angles(coefficients: Tensor) -> Tensor:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from unifilter.explanation.energy import EnergyShare, energy_share
 from unifilter.factorization import factorize
+from unifilter.factorization.energy import EnergyShare, energy_share
 from unifilter.factorization.typical import with_signal
 from unifilter.graph import Graph, adjusted_homophily, class_homophily, edge_homophily, node_homophily
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -10,12 +9,12 @@ from typing import Any
 import numpy as np
 import torch
 from sklearn.utils.validation import check_is_fitted
-from torch import Tensor, nn
+from torch import Tensor
 
 from unifilter._internal.checks import as_feature_matrix
 from unifilter._internal.columns import dense_columns
-from unifilter.bases import Tridiagonal
-from unifilter.estimators import NodeClassifier, TrainedModel
+from unifilter.estimators import NodeEstimator, TrainedModel
+from unifilter.explanation.filter_parts import FilterAndMLP, integrated_gradients
 from unifilter.graph import Graph, as_graph
 
 # Steps of the path integral; the MLP bends at a few of them only, and `gap` says what is left.
@@ -84,7 +83,7 @@ class NodeView:
 
 
 def explain_node(
-    model: NodeClassifier | TrainedModel, node: int, *, target: Any = None, graph: Any = None, x: Any = None
+    model: NodeEstimator | TrainedModel, node: int, *, target: Any = None, graph: Any = None, x: Any = None
 ) -> NodeView:
     r"""Which hops, features and nodes moved the prediction of one node.
 
@@ -112,75 +111,62 @@ def explain_node(
         >>> view.by_hop.shape, view.by_feature.shape, view.by_node.shape
         ((5,), (34,), (34,))
     """
-    trained, network = _filter_and_mlp(model)
+    if isinstance(model, NodeEstimator):
+        check_is_fitted(model)
+    trained: TrainedModel = model.model_ if isinstance(model, NodeEstimator) else model
+    parts = FilterAndMLP.of(trained, "explain a node of unifilter, homfilter, hetfilter or ortfilter")
     known_graph, features = _graph_and_features(model, trained, graph, x)
     if isinstance(node, bool) or not isinstance(node, (int, np.integer)) or not 0 <= node < known_graph.num_nodes:
         raise ValueError(f"there is no node {node!r}: nodes are 0 to {known_graph.num_nodes - 1}")
-    tridiagonal = network.tridiagonal.to("cpu", torch.float64)
-    weights = network.weights.detach().double()
-    weighted = network.basis.coefficients(tridiagonal) * (
-        weights[:, None, None] if weights.ndim == 1 else weights[:, None]
-    )
-    by_node, by_hop = _filtered_parts(known_graph, features, tridiagonal, weighted, int(node))
+    by_node, by_hop = _filtered_parts(known_graph, features, parts, int(node))
     filtered = by_hop.sum(dim=0)
-    mlp = copy.deepcopy(network.mlp).double().eval()
     with torch.no_grad():
-        logits = mlp(filtered[None])[0]
+        logits = parts.mlp(filtered[None])[0]
     classes = trained.classes.tolist()
     predicted = int(logits.argmax())
     explained = predicted if target is None else _class_index(classes, target)
-    gradient, score, baseline = _integrated_gradient(mlp, filtered, explained)
-    parts = by_hop * gradient
+    target_index = torch.tensor([explained])
+    gradient, score, baseline = integrated_gradients(
+        parts.mlp, filtered[None], target_index, _STEPS, trained.task == "classification"
+    )
+    contributions = by_hop * gradient
     return NodeView(
         node=int(node),
         predicted=classes[predicted],
         explained=classes[explained],
-        score=score,
-        baseline=baseline,
-        by_hop_and_feature=parts.numpy(),
+        score=float(score),
+        baseline=float(baseline),
+        by_hop_and_feature=contributions.numpy(),
         by_node_and_feature=(by_node * gradient).numpy(),
-        gap=score - baseline - float(parts.sum()),
+        gap=float(score - baseline - contributions.sum()),
     )
 
 
-def _filter_and_mlp(model: NodeClassifier | TrainedModel) -> tuple[TrainedModel, Any]:
-    """The trained model, and its network: a filter on a factorization with an MLP behind it."""
-    if isinstance(model, NodeClassifier):
-        check_is_fitted(model)
-    trained: TrainedModel = model.model_ if isinstance(model, NodeClassifier) else model
-    if trained.tridiagonal is None or trained.basis is None:
-        raise ValueError(
-            f"{trained.method.name} is no filter with an MLP behind it, so a prediction cannot be split by hop: "
-            "explain a node of unifilter, homfilter, hetfilter or ortfilter"
-        )
-    return trained, trained.network
-
-
 def _graph_and_features(
-    model: NodeClassifier | TrainedModel, trained: TrainedModel, graph: Any, x: Any
+    model: NodeEstimator | TrainedModel, trained: TrainedModel, graph: Any, x: Any
 ) -> tuple[Graph, Tensor]:
     """The graph as the model sees it, and features scaled as it was trained on them."""
     if (graph is None) != (x is None):
         raise ValueError("another graph comes with its features: pass both graph and x")
-    if graph is None:
-        data = model.data_ if isinstance(model, NodeClassifier) else None
+    seen = graph is None
+    if seen:
+        data = model.data_ if isinstance(model, NodeEstimator) else None
         if data is None:
             raise ValueError(
                 "a loaded model has no graph of its own: pass one, explain_node(model, node, graph=..., x=...)"
             )
-        graph, x = data.graph, data.features
+        graph, x = data.graph, data.inputs
     known = as_graph(graph, self_loops=trained.network.self_loops).to("cpu")
-    return known, as_feature_matrix(trained.prepare(x), known.num_nodes)
+    return known, as_feature_matrix(trained.prepare(x, seen=seen), known.num_nodes)
 
 
-def _filtered_parts(
-    graph: Graph, features: Tensor, tridiagonal: Tridiagonal, weighted: Tensor, node: int
-) -> tuple[Tensor, Tensor]:
+def _filtered_parts(graph: Graph, features: Tensor, parts: FilterAndMLP, node: int) -> tuple[Tensor, Tensor]:
     r"""What makes up the filtered features of one node: ``[num_nodes, channels]`` by node, ``[m, channels]`` by hop.
 
     The propagation matrix is symmetric, so row ``node`` of a polynomial of it is the polynomial applied to the node's
     unit vector: one recurrence, whatever the number of nodes.
     """
+    tridiagonal, weighted = parts.tridiagonal, parts.weighted
     if features.shape[1] != tridiagonal.channels:
         raise ValueError(
             f"x has {features.shape[1]} feature columns, but the model was trained on {tridiagonal.channels}: "
@@ -202,21 +188,6 @@ def _filtered_parts(
         by_node[:, columns] = total * x
         by_hop[:, columns] = torch.einsum("kic,ic->kc", weighted[:, :, columns], torch.stack(at_node))
     return by_node, by_hop
-
-
-def _integrated_gradient(mlp: nn.Module, z: Tensor, target: int) -> tuple[Tensor, float, float]:
-    """Mean gradient of the class's score on the way from zero to ``z``, and the score at both ends."""
-
-    def scores(points: Tensor) -> Tensor:
-        logits: Tensor = mlp(points)
-        return logits[:, target] - logits.mean(dim=1)
-
-    steps = (torch.arange(_STEPS, dtype=torch.float64) + 0.5) / _STEPS
-    points = (steps[:, None] * z).requires_grad_()
-    (gradient,) = torch.autograd.grad(scores(points).sum(), points)
-    with torch.no_grad():
-        start, end = scores(torch.stack([torch.zeros_like(z), z])).tolist()
-    return gradient.mean(dim=0), end, start
 
 
 def _class_index(classes: list[Any], target: Any) -> int:

@@ -14,9 +14,9 @@ from torch import Tensor
 from unifilter._internal.checks import check_fraction
 from unifilter.bases import Tridiagonal
 from unifilter.explanation.curves import GRID, Curves, compute_curves, response_axis
-from unifilter.explanation.energy import EnergyShare, energy_share
 from unifilter.explanation.label_report import LabelReport
 from unifilter.explanation.verdict import verdict
+from unifilter.factorization.energy import EnergyShare, energy_share
 from unifilter.factorization.typical import with_signal
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ class SpectralExplanation:
         labels: What the labels say, ``None`` without labels or with one class.
         response: Quartiles over channels ``[3, eigenvalues]`` of a learned filter that is not on the universal basis;
             tau and homophily do not change it.
+        remarks: Sentences that come before the verdict, such as that a model has learned nothing.
 
     Example:
         >>> from unifilter import factorize
@@ -62,6 +63,7 @@ class SpectralExplanation:
     weights: Tensor | None = None
     labels: LabelReport | None = field(default=None)
     response: np.ndarray | None = None
+    remarks: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return (
@@ -142,7 +144,7 @@ class SpectralExplanation:
     @cached_property
     def verdict(self) -> tuple[str, ...]:
         """What the numbers mean, in sentences."""
-        return verdict(
+        return self.remarks + verdict(
             self.labels,
             self.curves.frequency,
             self.weight,
