@@ -10,17 +10,21 @@ import torch
 from unifilter._internal.version import __version__
 from unifilter.data import NodeDataset, Split
 from unifilter.estimators import Fitted
+from unifilter.runs.left_out import left_out_of
 
 
 def record_of(fitted: Fitted, dataset: NodeDataset, split: Split) -> dict[str, Any]:
-    """Scores on the split, and what they depend on: versions, data, split, seeds, settings, time and memory."""
+    """Scores on the split, and what they depend on: versions, data, split, seeds, settings, time and memory.
+
+    Where the split has no test node, or no validation node, of some class, ``untested_classes`` or
+    ``unvalidated_classes`` names those that the scores say nothing about.
+    """
     method, history, facts = fitted.method, fitted.history, fitted.model.shape.facts
-    labels = dataset.labels
     if fitted.refit:
         # The weights have seen the validation nodes since they were scored.
         val_scores: dict[str, float] = {method.metric: history.best_score}
     else:
-        val_scores = fitted.scores(torch.as_tensor(split.val), labels)
+        val_scores = fitted.scores(torch.as_tensor(split.val))
     return {
         "dataset": dataset.name,
         "checksum": dataset.checksum,
@@ -32,8 +36,9 @@ def record_of(fitted: Fitted, dataset: NodeDataset, split: Split) -> dict[str, A
         "index": split.index,
         "split_seed": split.seed,
         "settings": method.plain_settings(),
-        **{f"test_{name}": value for name, value in fitted.scores(torch.as_tensor(split.test), labels).items()},
+        **{f"test_{name}": value for name, value in fitted.scores(torch.as_tensor(split.test)).items()},
         **{f"val_{name}": value for name, value in val_scores.items()},
+        **left_out_of(dataset, split),
         **{name: value for name, value in facts.items() if value is not None},
         "epochs": history.epochs,
         "best_epoch": history.best_epoch,

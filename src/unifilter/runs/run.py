@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import shutil
 from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
-from unifilter._internal.checks import check_device
+from unifilter._internal.checks import check_choice, check_device
 from unifilter._internal.files import write_csv
-from unifilter.data import NodeDataset
+from unifilter.data import NodeDataset, Split, balanced_weights
 from unifilter.estimators import Fitted, check_storable, delete_checkpoints, fit
 from unifilter.methods import Method, Problem, Workspace
+from unifilter.runs.left_out import check_splits, left_out_of_any
 from unifilter.runs.record import record_of
 from unifilter.runs.run_folder import RunFolder
+from unifilter.runs.split_report import split_report
+from unifilter.runs.without_graph import NAME, mlp_like, score_without_graph
 
 # A run can be resumed with more splits, and with the same data found elsewhere: all else must be as it was.
 _MAY_CHANGE = ("source", "splits")
@@ -31,10 +35,13 @@ class Run:
         folder: Where; it must not hold anything yet unless the run is resumed.
         method: The method with its hyper-parameters.
         dataset: The data set, with raw features.
-        split: Name of the split rule.
-        count: How many splits of it.
+        split: Name of the split rule; by default the data set's ``default_split``.
+        count: How many splits of it; by default 10, or all that come with the data.
         resume: Go on with what the folder holds.
         device: Where to compute.
+        allow_missing_classes: Train although a split has no training, validation or test node of some class. The
+            records then name the classes that the scores say nothing about.
+        class_weight: ``"balanced"`` lets every class count alike in the loss, however many nodes it has.
     """
 
     def __init__(
@@ -42,17 +49,26 @@ class Run:
         folder: Path,
         method: Method,
         dataset: NodeDataset,
-        split: str,
-        count: int,
+        split: str | None = None,
+        count: int | None = None,
         resume: bool = False,
         device: str = "cpu",
+        allow_missing_classes: bool = False,
+        class_weight: Literal["balanced"] | None = None,
     ) -> None:
         # Now, and not after the first split, when a folder is there.
         check_storable(method)
         check_device(device)
+        if class_weight is not None:
+            check_choice("class_weight", class_weight, ("balanced",))
+            if dataset.targets is not None:
+                raise ValueError(f"class_weight is for classes, and {dataset.name!r} has none to learn: leave it out")
+        self.class_weight = class_weight
         self.folder, self.method, self.dataset, self.device = folder, method, dataset, device
         self._files = RunFolder(folder)
+        count = dataset.num_splits(split) if count is None else count
         self.splits = [dataset.split(split, index) for index in range(count)]
+        check_splits(dataset, self.splits, allow_missing_classes)
         self.config: dict[str, Any] = {
             "dataset": dataset.name,
             "source": dataset.source,
@@ -62,6 +78,7 @@ class Run:
             "method": method.name,
             "method_version": method.version,
             "settings": method.plain_settings(),
+            "class_weight": class_weight,
         }
         self._open(resume)
         self.records = [record for record in self._files.records if record["index"] < count]
@@ -105,7 +122,7 @@ class Run:
             try:
                 fitted = fit(
                     self.method,
-                    Problem(workspace, split.train, split.val),
+                    Problem(workspace, split.train, split.val, self._weights(split)),
                     label=f"{self.dataset.name} {self.method.name} split {split.index}",
                     verbose=verbose,
                     checkpoint=checkpoint,
@@ -116,7 +133,8 @@ class Run:
                 raise
             record = record_of(fitted, self.dataset, split)
             record["weights"] = _learned_weights(fitted)
-            best = max((other[f"val_{self.method.metric}"] for other in self.records), default=-1.0)
+            record["details"] = split_report(fitted, split)
+            best = max((other[f"val_{self.method.metric}"] for other in self.records), default=-math.inf)
             if record[f"val_{self.method.metric}"] > best:
                 fitted.model.save(self._files.model_path)
             self.records.append(record)
@@ -126,6 +144,30 @@ class Run:
             yield record
         shutil.rmtree(self.folder / "checkpoints", ignore_errors=True)
 
+    def train_without_graph(self, verbose: bool = True) -> None:
+        """Train an MLP that does not see the graph on every finished split, unless the method itself is one.
+
+        What it scores on the test nodes is added to the records: it tells whether the graph helps.
+        """
+        if self.method.name == NAME:
+            return
+        workspace, mlp = Workspace(self.dataset, self.device), mlp_like(self.method, self.dataset.task)
+        for record in self.records:
+            if "without_graph" not in record["details"]:
+                split = self.splits[record["index"]]
+                record["details"]["without_graph"] = score_without_graph(
+                    mlp, workspace, split, self._weights(split), verbose=verbose
+                )
+                self._files.write_records(self.records)
+
+    def _weights(self, split: Split) -> np.ndarray | None:
+        """How much each node counts."""
+        if self.class_weight is None:
+            return None
+        labels = self.dataset.labels.numpy()
+        per_class = balanced_weights(labels[split.train], self.dataset.num_classes)
+        return np.where(labels >= 0, per_class[np.maximum(labels, 0)], 0.0)
+
     def _forget_if_empty(self) -> None:
         """A run that could not even start leaves no folder behind that would be in the way of the next try."""
         if self._files.holds_only_config():
@@ -134,15 +176,28 @@ class Run:
     def summary(self) -> dict[str, Any]:
         """Mean and standard deviation over the splits."""
         scores = {}
-        for name in ("test_accuracy", "test_macro_f1", "test_roc_auc", f"val_{self.method.metric}"):
+        tested = [name for name in dict.fromkeys(chain(*self.records)) if name.startswith("test_")]
+        for name in (*tested, f"val_{self.method.metric}"):
             values = [record[name] for record in self.records if name in record]
             if values:
                 scores[name] = {"mean": float(np.mean(values)), "std": float(np.std(values))}
-        return {**self.config, "done": len(self.records), "scores": scores, "folder": str(self.folder)}
+        details = [record["details"] for record in self.records]
+        for name in ("without_graph", "constant"):
+            values = [one[name] for one in details if one.get(name) is not None]
+            if values:
+                scores[name] = {"mean": float(np.mean(values)), "std": float(np.std(values))}
+        return {
+            **self.config,
+            "done": len(self.records),
+            "scores": scores,
+            "nothing_learned": [record["index"] for record in self.records if record["details"]["nothing_learned"]],
+            **left_out_of_any(self.records),
+            "folder": str(self.folder),
+        }
 
     def _write_records(self) -> None:
         # Not every record has every figure: roc_auc needs both classes, an estimate may be missing.
-        names = [name for name in dict.fromkeys(chain(*self.records)) if name not in ("settings", "weights")]
+        names = [name for name in dict.fromkeys(chain(*self.records)) if name not in ("settings", "weights", "details")]
         write_csv(self.folder / "splits.csv", names, [[r.get(name, "") for name in names] for r in self.records])
         rows = [[r["index"], *r["weights"]] for r in self.records if r["weights"]]
         if rows:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sqlite3
+import math
 import statistics
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,9 +15,10 @@ import numpy as np
 
 from unifilter._internal.checks import check_count
 from unifilter._internal.extras import require
-from unifilter.data import NodeDataset, Split
+from unifilter.data import TASK_METRICS, Metric, NodeDataset, Split
 from unifilter.estimators import fit
 from unifilter.methods import Method, Problem, Workspace
+from unifilter.runs.left_out import check_splits
 from unifilter.training import DivergedWarning, History
 
 require("tune", what="tuning")
@@ -25,11 +26,14 @@ require("tune", what="tuning")
 import optuna  # noqa: E402
 from optuna.trial import TrialState  # noqa: E402
 
+from unifilter.runs.study_file import STORAGE_ERRORS, opened_study  # noqa: E402
+
 # A report is a write to the study's file, which takes longer than an epoch on a small graph.
 _EPOCHS_PER_REPORT = 20
 # Until then a low learning rate looks like a bad one.
 _EPOCHS_BEFORE_PRUNING = 60
-_STUDY = "unifilter"
+# Below any score of numbers that a search is about.
+_FAR_BELOW = -1e9
 
 
 @dataclass(frozen=True)
@@ -78,6 +82,7 @@ def tune(
     study: Path | None = None,
     seed: int = 0,
     device: str = "cpu",
+    allow_missing_classes: bool = False,
     on_trial: Callable[[int, Trial], None] | None = None,
 ) -> Tuning:
     """Search a method's hyper-parameters; test nodes are never looked at.
@@ -89,14 +94,22 @@ def tune(
         trials: How many trials there shall be in all, those that the study already holds included.
         fixed: Settings that are not searched.
         study: A file that keeps the trials: interrupted, the search goes on from there as if nothing had happened.
+            One process at a time can search in it.
         seed: Random seed of the proposals.
         device: Where to compute.
+        allow_missing_classes: Search although a split has no training, validation or test node of some class.
         on_trial: Called with the number of trials made and the last of them.
     """
     method.check_installed()
     check_count("trials", trials, "pass how many sets of hyper-parameters to try")
+    check_splits(dataset, splits, allow_missing_classes)
     fixed = dict(fixed or {})
-    space = {name: values for name, values in _space(method).items() if name not in fixed}
+    if dataset.task == "regression" and dataset.table is None:
+        # Rows that are scaled lose the size of the numbers.
+        fixed = {"features": "standard", **fixed}
+    # The columns of a table are scaled by their kind, whatever this says.
+    unused = {"features"} if dataset.table is not None else set()
+    space = {name: values for name, values in _space(method).items() if name not in {*fixed, *unused}}
     if not space:
         raise ValueError(f"every setting that could be searched is fixed ({', '.join(fixed)}): leave one of them out")
     subject = {
@@ -109,7 +122,8 @@ def tune(
     workspace = Workspace(dataset, device)
     workspace.expect_hops(0, *(value or 0 for value in space.get("hops", ())))
     problems = [Problem(workspace, split.train, split.val) for split in splits]
-    with _quiet(), _opened(study) as opened:
+    pruner = optuna.pruners.MedianPruner(n_warmup_steps=_EPOCHS_BEFORE_PRUNING)
+    with _quiet(), opened_study(study, pruner) as opened:
         _check_subject(opened, subject, study)
         for done in range(len(_finished(opened)), trials):
             # Seeded trial by trial, so that a search that was interrupted proposes what it would have proposed.
@@ -135,12 +149,13 @@ def _run(study: optuna.Study, trial: optuna.Trial, method: Method, problems: Seq
                 warnings.simplefilter("ignore", DivergedWarning)
                 history = fit(method, problem, on_epoch=report).history
             # Weights that diverged in the first epoch have no score, and are the worst there are.
-            scores.append(history.best_score if history.best_epoch >= 0 else 0.0)
+            scores.append(history.best_score if history.best_epoch >= 0 else _worst(method.metric))
     except optuna.TrialPruned:
         study.tell(trial, state=TrialState.PRUNED)
         return None
     except BaseException:
-        study.tell(trial, state=TrialState.FAIL)
+        with suppress(*STORAGE_ERRORS):  # which must not hide what happened; the next search marks the trial then
+            study.tell(trial, state=TrialState.FAIL)
         raise
     study.tell(trial, statistics.fmean(scores))
     return statistics.fmean(scores)
@@ -157,16 +172,21 @@ class _Reports:
 
     def __init__(self, trial: optuna.Trial, scores: Sequence[float], first_step: int) -> None:
         self.trial, self.scores, self.first_step = trial, tuple(scores), first_step
-        self.best = 0.0
+        self.best: float | None = None
 
     def __call__(self, history: History) -> None:
         score = history.val_score[-1]
-        if score > self.best:  # which a score that is not a number never is
-            self.best = score
-        if history.epochs % _EPOCHS_PER_REPORT == 0:
+        if self.best is None or score > self.best:  # which NaN never is
+            self.best = None if math.isnan(score) else score
+        if history.epochs % _EPOCHS_PER_REPORT == 0 and self.best is not None:
             self.trial.report(statistics.fmean([*self.scores, self.best]), self.first_step + history.epochs - 1)
             if self.trial.should_prune():
                 raise optuna.TrialPruned
+
+
+def _worst(metric: Metric) -> float:
+    """A score that no weights are below: shares start at 0, scores of numbers have no end."""
+    return _FAR_BELOW if metric in TASK_METRICS["regression"] else 0.0
 
 
 def _space(method: type[Method]) -> dict[str, Sequence[Any]]:
@@ -186,48 +206,6 @@ def _quiet() -> Iterator[None]:
         yield
     finally:
         optuna.logging.set_verbosity(level)
-
-
-@contextmanager
-def _opened(file: Path | None) -> Iterator[optuna.Study]:
-    """The study in a file, or a new one; without a file it lives in memory."""
-    storage = None
-    if file is not None:
-        _check_study_file(file)
-        storage = optuna.storages.RDBStorage(f"sqlite:///{file}")
-    try:
-        yield optuna.create_study(
-            storage=storage,
-            pruner=optuna.pruners.MedianPruner(n_warmup_steps=_EPOCHS_BEFORE_PRUNING),
-            study_name=_STUDY,
-            direction="maximize",
-            load_if_exists=True,
-        )
-    finally:
-        if storage is not None:
-            storage.remove_session()
-            storage.engine.dispose()
-
-
-def _check_study_file(file: Path) -> None:
-    """Refuses what is no study before anything is written to it."""
-    if not file.parent.is_dir():
-        raise FileNotFoundError(f"there is no folder {file.parent} to keep the study {file.name} in: create it first")
-    if not file.exists():
-        return
-    try:
-        # Read-only, as opening an empty or foreign file for writing would make a database of it.
-        with closing(sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro", uri=True)) as connection:
-            sound = connection.execute("PRAGMA quick_check").fetchone() == ("ok",)
-            tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-    except sqlite3.DatabaseError as error:
-        raise _bad_study(file, str(error)) from None
-    if not sound or not {"studies", "trials"} <= tables:
-        raise _bad_study(file, "it has no trials" if sound else "it is damaged")
-
-
-def _bad_study(file: Path, reason: str) -> ValueError:
-    return ValueError(f"{file} is not a study that can be resumed ({reason}): restore it, or pass another study file")
 
 
 def _check_subject(study: optuna.Study, subject: dict[str, str], file: Path | None) -> None:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -117,6 +119,19 @@ def test_other_methods_have_scores_alone(workspace: Workspace) -> None:
     outcome = MEASURES["train"].function(workspace, cell)
     assert "test_accuracy" in outcome
     assert "weights" not in outcome
+
+
+def test_rows_do_not_say_which_classes_their_split_leaves_out() -> None:
+    """The split of a row decides that; stored rows stay as they are."""
+    made = contextual_sbm(60, 3, 0.4, average_degree=5, num_features=7, seed=2)
+    rare = Workspace(replace(made, labels=torch.arange(60) // 54))
+    cell = method_cell("mlp", "any", "accuracy", {}, "random-60-20-20", 0, {"epochs": 2})
+    outcome = MEASURES["train"].function(rare, cell)
+    assert "test_accuracy" in outcome
+    assert not [name for name in outcome if name.endswith("_classes")]
+    pytest.importorskip("optuna")
+    settings = {"metric": "accuracy", "trials": 1, "epochs": 2, "space": {}}
+    assert "chosen" in MEASURES["tuned"].function(rare, Cell("tuned", "any", {}, cell.split, 0, "mlp", settings))
 
 
 def test_settings_can_be_chosen_on_the_validation_nodes(workspace: Workspace) -> None:

@@ -10,7 +10,7 @@ import networkx as nx
 import numpy as np
 import torch
 
-from unifilter.data import Metric, NodeDataset, Split, linkx_split, random_split
+from unifilter.data import Metric, NodeDataset, Split, random_split
 from unifilter.data.splits import SEEDS
 from unifilter.datasets import DatasetNotFoundError, list_datasets, load_dataset
 from unifilter.datasets.catalogue import CATALOGUE, normalised
@@ -107,13 +107,10 @@ def number_of_splits(rule: str, facts: Facts) -> int:
 def choose_split(dataset: NodeDataset, rule: str, index: int) -> Split:
     """One split by the full name of its rule.
 
-    Besides what :meth:`NodeDataset.split` knows there are ``linkx-50-25-25``, drawn by LINKX's rule where a data set
-    comes without splits, and ``share-S``, which trains on a share S of the nodes.
+    Besides what :meth:`NodeDataset.split` knows there is ``share-S``, which trains on a share S of the nodes.
     """
     if rule.startswith("share-"):
         return random_split(dataset.labels, float(rule.removeprefix("share-")), 0.2, SEEDS[index], index)
-    if rule == "linkx-50-25-25" and rule not in dataset.splits:
-        return linkx_split(dataset.labels, seed=index)
     return dataset.split(rule, index)
 
 

@@ -9,10 +9,11 @@ from unifilter.estimators import Fitted, fit
 from unifilter.experiments.engine.cells import CANDIDATES, Cell
 from unifilter.experiments.engine.sources import choose_split
 from unifilter.methods import Method, Problem, Workspace, find_method
+from unifilter.runs.left_out import UNTESTED, UNVALIDATED
 from unifilter.runs.record import record_of
 
-# What the row of a cell says already.
-_SAID = ("dataset", "checksum", "method", "method_version", "split", "index", "settings")
+# What the row of a cell says already, or its split decides.
+_SAID = ("dataset", "checksum", "method", "method_version", "split", "index", "settings", UNTESTED, UNVALIDATED)
 
 
 def measure_training(workspace: Workspace, cell: Cell) -> dict[str, Any]:
@@ -29,7 +30,9 @@ def measure_tuned_training(workspace: Workspace, cell: Cell) -> dict[str, Any]:
     split = choose_split(workspace.dataset, cell.split, cell.index)
     family = find_method(cell.method)
     fixed = {name: value for name, value in cell.settings.items() if name not in ("trials", "space")}
-    chosen = tune(family, workspace.dataset, [split], cell.settings["trials"], fixed=fixed).best.settings
+    # An experiment says which splits it is about.
+    tuning = tune(family, workspace.dataset, [split], cell.settings["trials"], fixed=fixed, allow_missing_classes=True)
+    chosen = tuning.best.settings
     outcome = _train(family.with_settings({**fixed, **chosen}), workspace, split)
     return {**outcome, "chosen": chosen}
 
