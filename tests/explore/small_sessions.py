@@ -11,14 +11,21 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import networkx
 import numpy as np
+import pandas as pd
 import torch
+from starlette.testclient import TestClient
 
 from unifilter.datasets import load_dataset
+from unifilter.explore.access import Access
+from unifilter.explore.app import make_app
 from unifilter.explore.opened import Opened, open_dataset
 from unifilter.explore.session import Session
 
 LIMIT = 1_000_000
+ACCESS = Access(8765, "secret")
+ADDRESS = "http://127.0.0.1:8765"
 
 
 @cache
@@ -40,6 +47,19 @@ def session(opened: Opened | None = None) -> Session:
     return Session(opened or karate(), None, LIMIT)
 
 
+def asking(session: Session, **headers: str) -> TestClient:
+    """A browser that was let in."""
+    client = TestClient(make_app(session, ACCESS), base_url=ADDRESS, headers=headers, raise_server_exceptions=False)
+    client.cookies.set(ACCESS.cookie, ACCESS.token)
+    return client
+
+
+def upload(client: TestClient, files: dict[str, bytes]) -> Any:
+    """Sends files as the page does."""
+    described = [pair for name, data in files.items() for pair in (("name", name), ("size", str(len(data))))]
+    return client.post("/upload", params=described, content=b"".join(files.values()))
+
+
 def arrays(nodes: int = 30) -> dict[str, np.ndarray]:
     """Two classes on a ring with chords."""
     rng = np.random.default_rng(0)
@@ -54,6 +74,49 @@ def npz(**changes: Any) -> bytes:
     """An ``.npz`` file; ``None`` leaves an array out."""
     file = io.BytesIO()
     np.savez_compressed(file, **{name: value for name, value in (arrays() | changes).items() if value is not None})
+    return file.getvalue()
+
+
+def tables(kind: str = "csv") -> dict[str, bytes]:
+    """The same graph as tables, ``csv`` or ``parquet``."""
+    made = arrays()
+    ids = [f"n{node}" for node in range(len(made["node_labels"]))]
+    described = {f"x{column}": values for column, values in enumerate(made["node_features"].T)}
+    nodes = pd.DataFrame({"id": ids, "label": made["node_labels"].astype(str), **described})
+    edges = pd.DataFrame(
+        {name: [ids[node] for node in ends] for name, ends in zip(("source", "target"), made["edges"].T, strict=True)}
+    )
+    written = {}
+    for name, table in (("nodes", nodes), ("edges", edges)):
+        file = io.BytesIO()
+        table.to_csv(file, index=False) if kind == "csv" else table.to_parquet(file)
+        written[f"{name}.{kind}"] = file.getvalue()
+    return written
+
+
+def zipped(members: dict[str, bytes]) -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
+    return file.getvalue()
+
+
+def saved() -> bytes:
+    """The same graph, as ``torch.save`` writes it."""
+    made, file = arrays(), io.BytesIO()
+    tensors = {"x": made["node_features"], "edge_index": made["edges"].T.copy(), "y": made["node_labels"]}
+    torch.save({name: torch.from_numpy(value) for name, value in tensors.items()}, file)
+    return file.getvalue()
+
+
+def graphml() -> bytes:
+    """The same graph, as networkx writes it."""
+    made, network, file = arrays(), networkx.Graph(), io.BytesIO()
+    for node, (label, row) in enumerate(zip(made["node_labels"], made["node_features"], strict=True)):
+        network.add_node(f"n{node}", label=str(label), **{f"x{column}": float(x) for column, x in enumerate(row)})
+    network.add_edges_from((f"n{source}", f"n{target}") for source, target in made["edges"])
+    networkx.write_graphml(network, file)
     return file.getvalue()
 
 

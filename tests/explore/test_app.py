@@ -6,14 +6,24 @@ from typing import Any
 
 import numpy as np
 import pytest
-from explore.small_sessions import LIMIT, finish, npz, session, wait_for
+from explore.small_sessions import (
+    ADDRESS,
+    LIMIT,
+    asking,
+    finish,
+    graphml,
+    npz,
+    saved,
+    session,
+    tables,
+    upload,
+    wait_for,
+    zipped,
+)
 from starlette.testclient import TestClient
 
 from unifilter.explanation.render import page_data
-from unifilter.explore.app import make_app
 from unifilter.explore.session import Session
-
-ADDRESS = "http://127.0.0.1:8765"
 
 
 @pytest.fixture
@@ -26,7 +36,7 @@ def opened() -> Iterator[Session]:
 
 @pytest.fixture
 def client(opened: Session) -> TestClient:
-    return TestClient(make_app(opened), base_url=ADDRESS, headers={"Origin": ADDRESS}, raise_server_exceptions=False)
+    return asking(opened, Origin=ADDRESS)
 
 
 def events(text: str) -> list[tuple[str, dict[str, Any]]]:
@@ -115,9 +125,37 @@ def test_a_second_training_gets_a_clear_answer_and_the_first_can_be_stopped(
 
 def test_a_data_set_is_opened_and_a_file_is_uploaded(client: TestClient) -> None:
     assert client.post("/open", json={"name": "karate"}).json()["dataset"]["name"] == "karate"
-    answer = client.post("/upload?name=my%20graph.npz", content=npz())
+    answer = upload(client, {"my graph.npz": npz()})
     assert answer.json()["dataset"]["name"] == "my graph"
     assert client.get("/explanation").json()["nodes"] == 30
+
+
+UPLOADS: dict[str, dict[str, bytes]] = {
+    "npz": {"mine.npz": npz()},
+    "pt": {"mine.pt": saved()},
+    "pth": {"mine.pth": saved()},
+    "graphml": {"mine.graphml": graphml()},
+    "zip": {"mine.zip": zipped(tables())},
+    "zip of a folder": {"mine.zip": zipped({f"graph/{name}": data for name, data in tables().items()})},
+    "zip of parquet": {"mine.zip": zipped(tables("parquet"))},
+    "csv": tables(),
+    "parquet": tables("parquet"),
+    "capitals": {"mine.NPZ": npz()},
+}
+
+
+@pytest.mark.parametrize("kind", UPLOADS)
+def test_every_kind_of_file_that_a_path_may_name_is_uploaded(client: TestClient, opened: Session, kind: str) -> None:
+    answer = upload(client, UPLOADS[kind])
+    assert answer.status_code == 200, answer.text
+    dataset = opened.opened.dataset
+    assert dataset.name == ("tables" if kind in ("csv", "parquet") else "mine")
+    assert (dataset.num_nodes, dataset.num_classes, dataset.source) == (30, 2, "an upload")
+    assert client.get("/explanation").json()["nodes"] == 30
+    client.post("/train", json={"methods": ["sgc"], "split": "60", "epochs": 2})
+    finish(opened)
+    assert opened.training is not None
+    assert opened.training.state == "done", opened.training.message
 
 
 @pytest.mark.parametrize(
@@ -126,7 +164,17 @@ def test_a_data_set_is_opened_and_a_file_is_uploaded(client: TestClient) -> None
         ("mine.npz", npz()[:300], 400, "mine.npz is not a whole .npz file"),
         ("mine.npz", npz(node_labels=None), 400, "mine.npz has no array 'node_labels'"),
         ("mine.npz", npz(edges=np.array([[0, 99]])), 400, "99"),
-        ("mine.pkl", npz(), 400, "'mine.pkl' is not an .npz file"),
+        ("mine.pkl", npz(), 400, "'mine.pkl' cannot be read: upload an .npz, .pt, .pth or .graphml file, or the"),
+        ("mine.pt", b"words", 400, "mine.pt"),
+        ("mine.graphml", b"words", 400, "mine.graphml cannot be read as GraphML"),
+        ("mine.zip", b"words", 400, "mine.zip is not a whole .zip file"),
+        ("nodes.csv", b"id", 400, "'nodes.csv' cannot be read as one data set: upload"),
+        ("\u56fe" * 96 + ".npz", npz(), 400, "is longer than 255 bytes: rename the file"),
+        ("mine.npz", npz(node_labels=np.full(30, -5)), 400, "the label of node 0 is -5"),
+        ("mine.npz", npz(node_labels=np.full(30, np.nan)), 400, "label"),
+        ("mine.npz", npz(node_labels=np.full(30, 1e300)), 400, "label"),
+        ("mine.npz", npz(node_labels=np.full(30, "1")), 400, "label"),
+        ("mine.npz", npz(node_labels=np.full(30, 2**64 - 1, dtype=np.uint64)), 400, "label"),
         ("mine.npz", bytes(LIMIT + 1), 413, "mine.npz has 1.0 MB, more than the 1.0 MB that are allowed"),
     ],
 )
@@ -134,27 +182,57 @@ def test_a_bad_file_is_refused_and_nothing_is_lost(
     client: TestClient, name: str, data: bytes, status: int, message: str
 ) -> None:
     before = client.get("/state").json()
-    answer = client.post(f"/upload?name={name}", content=data)
+    answer = upload(client, {name: data})
     assert answer.status_code == status
     assert message in answer.json()["message"]
     assert client.get("/state").json() == before
 
 
-def test_a_file_of_unknown_length_is_cut_off_too(client: TestClient) -> None:
-    answer = client.post("/upload?name=mine.npz", content=iter([bytes(LIMIT), b"x"]))
-    assert answer.status_code == 413
-    assert "mine.npz is more than the 1.0 MB that are allowed" in answer.json()["message"]
+@pytest.mark.parametrize("label", [10**9, 10**12, 2**62, 2**63 - 1])
+def test_a_label_of_any_size_does_no_harm(client: TestClient, label: int) -> None:
+    labels = np.where(np.arange(30) == 3, label, np.arange(30) % 2)
+    answer = upload(client, {"mine.npz": npz(node_labels=labels)})
+    assert answer.status_code in (200, 400), answer.text
+    assert client.get("/explanation").status_code == 200
+
+
+def test_a_file_is_as_long_as_announced(client: TestClient) -> None:
+    for body, message in (
+        (iter([bytes(LIMIT), b"x"]), "mine.npz came with more bytes than were announced: send it again"),
+        (b"short", "mine.npz is 95 bytes shorter than announced: send it again"),
+    ):
+        answer = client.post("/upload?name=mine.npz&size=100", content=body)
+        assert (answer.status_code, answer.json()["message"]) == (400, message)
+
+
+@pytest.mark.parametrize("query", ["", "name=a.npz", "name=a.npz&size=-1", "name=a.npz&size=x", "name=a.npz&size=1e3"])
+def test_an_upload_must_be_described(client: TestClient, query: str) -> None:
+    answer = client.post(f"/upload?{query}", content=b"")
+    assert answer.status_code == 400
+    assert answer.json()["message"] == "an upload must say the name and the size of each file: use the page"
 
 
 @pytest.mark.parametrize(
     ("path", "body", "message"),
     [
         ("/open", b"words", "the request is not JSON: use the page"),
+        ("/open", b"[" * 90_000, "the request is not JSON: use the page"),
+        ("/open", b'{"name":' * 10_000, "the request is not JSON: use the page"),
+        ("/train", b'{"methods": ' + b"[" * 50_000 + b"]" * 49_000, "the request is not JSON: use the page"),
+        ("/open", b"\xff\xfe\xfd", "the request is not JSON: use the page"),
+        ("/open", b'{"name": ' + b"9" * 50_000 + b"}", "the request is not JSON: use the page"),
+        ("/open", '{"name": "\N{SNOWMAN}"}'.encode() * 2, "the request is not JSON: use the page"),
+        ("/open", b'{"name": "\\ud800"}', "is not on this machine"),
+        ("/open", b'{"name": "../karate\\u0000"}', "is not on this machine"),
         ("/open", b"[]", "the request has no 'name' that is a str: use the page"),
         ("/open", b'{"name": 3}', "the request has no 'name' that is a str"),
         ("/open", b'{"name": "cora2"}', "the data set 'cora2' is not on this machine"),
         ("/train", b'{"methods": [], "split": "60", "epochs": 5}', "no method was chosen"),
         ("/train", b'{"methods": ["mlp"], "split": "60", "epochs": true}', "no 'epochs' that is a int"),
+        ("/train", b'{"methods": ["mlp"], "split": "60", "epochs": -1}', "epochs must be a whole number of at least 1"),
+        ("/train", b'{"methods": ["mlp"], "split": "60", "epochs": NaN}', "no 'epochs' that is a int"),
+        ("/train", b'{"methods": ["mlp"], "split": "\\ud800", "epochs": 5}', "split"),
+        ("/train", b'{"methods": ["\\ud800"], "split": "60", "epochs": 5}', "method"),
         ("/train", b'{"methods": ["mlp"], "split": "60"}', "no 'epochs' that is a int"),
         ("/train", b'{"methods": [["mlp"]], "split": "60", "epochs": 5}', "the name of a method must be text"),
     ],
@@ -174,6 +252,7 @@ def test_long_words_are_cut_off(client: TestClient) -> None:
     ("path", "message"),
     [
         ("/explanation?number=-1", "the number of an explanation must be a whole number, not '-1'"),
+        ("/explanation?number=" + "9" * 5000, "the number of an explanation must be a whole number"),
         ("/explanation?number=4", "nothing was trained as number 4 on karate"),
         ("/events", "nothing is being trained: start a training first"),
     ],
@@ -192,3 +271,4 @@ def test_the_unexpected_is_a_message_too(client: TestClient, opened: Session, mo
     answer = client.post("/open", json={"name": "karate"})
     assert answer.status_code == 500
     assert answer.json()["message"].startswith("that should not happen (RuntimeError: odd): the terminal says where")
+    assert answer.headers["x-content-type-options"] == "nosniff"

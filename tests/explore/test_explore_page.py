@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +15,24 @@ import pytest
 import uvicorn
 from explanation.browser import chromium
 from explanation.opened_page import CLOSE, Opened, overlaps, picture
-from explore.small_sessions import LIMIT, finish, karate, npz, pickled, unlabelled, wait_for
+from explore.small_sessions import (
+    LIMIT,
+    finish,
+    graphml,
+    karate,
+    npz,
+    pickled,
+    saved,
+    tables,
+    unlabelled,
+    wait_for,
+    zipped,
+)
 
 from unifilter.explanation.curves import GRID
-from unifilter.explore.app import make_app
+from unifilter.explore.access import Access, doorway
 from unifilter.explore.opened import Opened as OpenedData
-from unifilter.explore.server import address_of, bind
+from unifilter.explore.server import bind, configuration
 from unifilter.explore.session import Session
 
 PHONE = {"viewport": {"width": 390, "height": 844}, "device_scale_factor": 2, "has_touch": True}
@@ -30,16 +43,20 @@ class Served:
     """A running server."""
 
     session: Session
-    address: str
+    access: Access
     end: Callable[[], None]
+
+    @property
+    def origin(self) -> str:
+        return f"http://127.0.0.1:{self.access.port}"
 
 
 @contextmanager
 def serving(opened: OpenedData, data_dir: Path) -> Iterator[Served]:
     session = Session(opened, data_dir, LIMIT)
-    config = uvicorn.Config(make_app(session), log_level="warning", access_log=False, lifespan="off")
-    server = uvicorn.Server(config)
     with bind(0) as listening:
+        access = Access(listening.getsockname()[1])
+        server = uvicorn.Server(configuration(session, access))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
         thread.start()
 
@@ -49,7 +66,7 @@ def serving(opened: OpenedData, data_dir: Path) -> Iterator[Served]:
             thread.join()
 
         try:
-            yield Served(session, address_of(listening), end)
+            yield Served(session, access, end)
         finally:
             end()
             session.join()
@@ -71,7 +88,7 @@ def visit(browser: Any, served: Served, **options: Any) -> Opened:
     page = browser.new_context(**({"viewport": {"width": 1280, "height": 900}} | options)).new_page()
     page.set_default_timeout(20_000)
     opened = Opened(page, served.session.explanation())
-    page.goto(served.address)
+    page.goto(served.access.address)
     page.wait_for_function("() => window.unifilterExplore?.state")
     return opened
 
@@ -105,7 +122,15 @@ def curve_length(opened: Opened) -> int:
 
 
 def upload(opened: Opened, name: str, data: bytes) -> None:
-    opened.page.set_input_files("#file", {"name": name, "mimeType": "application/zip", "buffer": data})
+    upload_all(opened, {name: data})
+
+
+def upload_all(opened: Opened, files: dict[str, bytes]) -> None:
+    """As a user chooses files together."""
+    opened.page.set_input_files(
+        "#file",
+        [{"name": name, "mimeType": "application/octet-stream", "buffer": data} for name, data in files.items()],
+    )
 
 
 def test_it_starts_with_the_library_s_numbers_and_asks_nobody_else(opened: Opened, served: Served) -> None:
@@ -114,7 +139,7 @@ def test_it_starts_with_the_library_s_numbers_and_asks_nobody_else(opened: Opene
     assert opened.page.locator("#dataset option").all_inner_texts() == ["karate", "digits"]
     train(opened, 5, "unifilter")
     trained(opened, 1)
-    assert all(url.startswith((served.address, "data:")) for url in opened.requests)
+    assert all(url.startswith((f"{served.origin}/", "data:")) for url in opened.requests)
     assert opened.complaints == []
     # Nor could it.
     assert opened.page.evaluate("fetch('https://nowhere.invalid').then(() => 'sent', () => 'refused')") == "refused"
@@ -144,6 +169,115 @@ def test_a_file_is_uploaded(opened: Opened, served: Served) -> None:
     opened.check_numbers()
     assert "30 nodes" in opened.page.inner_text(".facts")
     assert opened.complaints == []
+
+
+CHOSEN: dict[str, dict[str, bytes]] = {
+    "torch.save": {"mine.pt": saved()},
+    "GraphML": {"mine.graphml": graphml()},
+    "a folder in a .zip": {"mine.zip": zipped({f"mine/{name}": data for name, data in tables().items()})},
+    "two tables": tables(),
+}
+
+
+@pytest.mark.parametrize("kind", CHOSEN)
+def test_every_kind_of_file_is_uploaded(opened: Opened, served: Served, kind: str) -> None:
+    upload_all(opened, CHOSEN[kind])
+    name = "tables" if kind == "two tables" else "mine"
+    opened.page.wait_for_function("(name) => document.querySelector('h1').textContent === name", arg=name)
+    opened.explanation = served.session.explanation()
+    opened.check_numbers()
+    said = f"Opened {' and '.join(CHOSEN[kind])}."
+    opened.page.wait_for_function("(said) => document.getElementById('data-status').textContent === said", arg=said)
+    assert opened.complaints == []
+
+
+def test_every_mistake_in_a_table_has_its_line(opened: Opened) -> None:
+    broken = {"nodes.csv": b"id,label\n1,0\n1,1\n", "edges.csv": b"source,weight\n1,x\n"}
+    upload_all(opened, broken)
+    opened.page.wait_for_function("() => document.getElementById('data-alert').textContent.includes('edges.csv')")
+    lines = opened.page.inner_text("#data-alert").splitlines()
+    assert len(lines) == len(opened.page.text_content("#data-alert").splitlines()) > 1
+
+
+@pytest.mark.parametrize("way", ["typed", "opened", "linked"])
+def test_the_whole_address_is_the_way_in(browser: Any, served: Served, tmp_path: Path, way: str) -> None:
+    context = browser.new_context()
+    page = context.new_page()
+    page.set_default_timeout(20_000)
+    with doorway(served.access) as door:
+        if way == "linked":  # from another site, such as a terminal in a browser
+            link = tmp_path / "link.html"
+            link.write_text(f'<a href="{served.access.address}">explore</a>')
+            page.goto(link.as_uri())
+            page.click("a")
+        else:
+            page.goto(served.access.address if way == "typed" else door)
+        page.wait_for_function("() => window.unifilterExplore?.state")
+    # The token is not left where others may look over one's shoulder, nor where a script could read it.
+    assert page.url == f"{served.origin}/"
+    assert page.evaluate("document.cookie") == ""
+    (cookie,) = context.cookies()
+    assert cookie["name"] == f"unifilter-explore-{served.access.port}"
+    assert (cookie["httpOnly"], cookie["sameSite"], cookie["path"]) == (True, "Strict", "/")
+    # The browser keeps it.
+    page.reload()
+    page.wait_for_function("() => window.unifilterExplore?.state")
+    second = context.new_page()
+    second.goto(served.origin)
+    second.wait_for_function("() => window.unifilterExplore?.state")
+
+
+def test_without_the_token_there_is_a_plain_page(browser: Any, served: Served) -> None:
+    page = browser.new_context(**PHONE).new_page()
+    answer = page.goto(served.origin)
+    assert answer.status == 403
+    assert page.inner_text("h1") == "Not opened"
+    assert "copy it from the terminal into the address bar" in page.inner_text("p")
+    assert "karate" not in page.content()
+    picture(Opened(page, served.session.explanation()), "explore-closed")
+
+
+def test_a_page_from_another_port_cannot_use_the_cookie(
+    browser: Any, served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    context = browser.new_context()
+    context.new_page().goto(served.access.address)
+    stopped: list[bool] = []
+    monkeypatch.setattr(served.session, "stop", lambda: stopped.append(True))
+    # The same host, so the browser sends the cookie along; another port, so it is another page.
+    with elsewhere() as address:
+        page = context.new_page()
+        page.goto(address)
+        read = f"fetch('{served.origin}/state', {{credentials: 'include'}})"
+        assert page.evaluate(f"{read}.then(() => 'read', () => 'refused')") == "refused"
+        change = f"fetch('{served.origin}/stop', {{method: 'POST', mode: 'no-cors', credentials: 'include'}})"
+        page.evaluate(f"{change}.then(() => 'sent', () => 'refused')")
+        page.evaluate(
+            f"() => {{ const frame = document.createElement('iframe'); frame.src = '{served.origin}/'; "
+            "document.body.append(frame); return new Promise((done) => { frame.onload = done; }); }"
+        )
+        assert page.frames[1].evaluate("document.documentElement.innerText").find("karate") == -1
+    assert stopped == []
+
+
+@contextmanager
+def elsewhere() -> Iterator[str]:
+    """An empty page at another port of this machine."""
+
+    class Empty(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html")
+            self.end_headers()
+            self.wfile.write(b"<!DOCTYPE html><title>elsewhere</title>")
+
+        def log_message(self, format: str, *args: Any) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Empty) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_address[1]}/"
+        server.shutdown()
 
 
 BROKEN: dict[str, tuple[Callable[[Path], bytes], str]] = {
@@ -357,3 +491,24 @@ def test_it_is_readable_in_both_themes_and_on_a_phone(browser: Any, served: Serv
     assert all(before != after for before, after in zip(colours, changed, strict=True))
     finish(served.session)
     assert opened.complaints == []
+
+
+def test_a_split_that_leaves_a_class_out_is_refused_and_the_literatures_marked(opened: Opened, served: Served) -> None:
+    rng = np.random.default_rng(0)
+    features, edges = rng.standard_normal((100, 5)).astype(np.float32), rng.integers(0, 100, (300, 2))
+    upload(opened, "mine.npz", npz(node_features=features, node_labels=np.arange(100) // 90, edges=edges))
+    page = opened.page
+    page.wait_for_function("() => window.unifilterExplore.state.dataset.name === 'mine'")
+    assert page.locator("#split option").all_inner_texts() == ["stratified 60/20/20", "random 60/20/20"]
+    page.select_option("#split", "60")
+    train(opened, 2, "mlp")
+    page.get_by_text("class 1 has 10 labelled nodes, but no validation or test node").wait_for()
+    served.session.opened.dataset = served.session.opened.dataset.with_checked(literature_split="60")
+    train(opened, 2, "mlp")
+    trained(opened, 1)
+    cells = page.locator("#trained tbody td").all_inner_texts()
+    assert (cells[1][-1], cells[2][-1]) == ("*", "†")
+    assert page.locator("#left-out p").all_inner_texts() == [
+        "* no test node of class '1': the score says nothing about it",
+        "† no validation node of class '1': the score says nothing about it",
+    ]

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import errno
+import http.client
 import json
 import os
 import signal
@@ -8,20 +9,24 @@ import socket
 import subprocess
 import sys
 import threading
-import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from explore.small_sessions import session, wait_for
 
 from unifilter.explore import server
-from unifilter.explore.server import address_of, bind, serve
+from unifilter.explore.access import doorway
+from unifilter.explore.guard import HEADERS
+from unifilter.explore.server import bind, serve
 
 
 def test_a_port_in_use_is_named() -> None:
     with bind(0) as taken:
         port = taken.getsockname()[1]
-        assert address_of(taken) == f"http://127.0.0.1:{port}/"
         with pytest.raises(ValueError, match=f"port {port} is in use: pass another port, or 0 for a free one"):
             bind(port)
     bind(port).close()  # free again at once
@@ -53,37 +58,151 @@ def test_no_other_machine_can_connect() -> None:
 
 @pytest.mark.parametrize("wanted", [True, False])
 def test_the_page_is_opened_where_that_is_wanted(monkeypatch: pytest.MonkeyPatch, wanted: bool) -> None:
+    doors: list[str] = []
     opened: list[str] = []
     said: list[str] = []
+
+    @contextmanager
+    def noted(access: Any) -> Iterator[str]:
+        with doorway(access) as door:
+            doors.append(door)
+            yield door
+
+    monkeypatch.setattr(server, "doorway", noted)
     monkeypatch.setattr(server.webbrowser, "open", opened.append)
     monkeypatch.setattr(server._Server, "run", lambda self, sockets: None)
     listening = bind(0)
-    address = address_of(listening)
+    port = listening.getsockname()[1]
     serve(session(), listening, wanted, said.append)
-    assert said == [f"{address}  (this machine only; Ctrl-C ends it)", "ended"]
+    address, _, words = said[0].partition("  ")
+    assert address.startswith(f"http://127.0.0.1:{port}/?token=")
+    assert words == "(this machine only, keep it to yourself; Ctrl-C ends it)"
+    assert said[1:] == ["ended"]
     if wanted:
-        wait_for(lambda: opened == [address], 5)
-    assert opened == [address] * wanted
+        wait_for(lambda: opened == doors, 5)
+    assert opened == doors * wanted
+    # The arguments of a browser are for everybody to see.
+    token = address.partition("=")[2]
+    assert len(token) > 40
+    assert token not in doors[0]
 
 
-def test_ctrl_c_ends_a_server_that_trains_and_is_watched() -> None:
-    command = [sys.executable, "-m", "unifilter", "explore", "karate", "--no-open"]
+def test_the_handler_of_sigterm_is_put_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    during = []
+    monkeypatch.setattr(server._Server, "run", lambda self, sockets: during.append(signal.getsignal(signal.SIGTERM)))
+    serve(session(), bind(0), False, print)
+    assert during == [signal.default_int_handler]
+    assert signal.getsignal(signal.SIGTERM) == before
+    # Elsewhere than in the main thread nobody can listen to signals; the server runs there too.
+    other = threading.Thread(target=serve, args=(session(), bind(0), False, print))
+    other.start()
+    other.join()
+    assert during == [signal.default_int_handler, before]
+
+
+@dataclass
+class Running:
+    """``unifilter explore``, started as users start it."""
+
+    process: subprocess.Popen[str]
+    port: int
+    token: str
+    connections: list[http.client.HTTPConnection] = field(default_factory=list)
+
+    def ask(
+        self, path: str, method: str = "GET", body: bytes | None = None, cookie: bool = True, **headers: str
+    ) -> http.client.HTTPResponse:
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        if cookie:
+            headers["Cookie"] = f"unifilter-explore-{self.port}={self.token}"
+        self.connections.append(connection)
+        connection.request(method, path, body, headers)
+        return connection.getresponse()
+
+    def end(self, number: int) -> tuple[int, str, str]:
+        self.process.send_signal(number)
+        rest, complaints = self.process.communicate(timeout=30)
+        return self.process.returncode, rest, complaints
+
+
+@pytest.fixture
+def running() -> Iterator[Running]:
     process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, "PYTHONUNBUFFERED": "1"}
+        # Where the tests run in the background of a script, SIGINT is ignored, and programs inherit that.
+        [sys.executable, "-c", _PROGRAM, "explore", "karate", "--no-open"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONUNBUFFERED": "1"},
     )
     try:
         assert process.stdout is not None
-        address = process.stdout.readline().split()[0]
-        assert address.startswith("http://127.0.0.1:")
-        words = json.dumps({"methods": ["unifilter"], "split": "60", "epochs": 10**6}).encode()
-        headers = {"Origin": address.rstrip("/"), "Content-Type": "application/json"}
-        with urllib.request.urlopen(urllib.request.Request(f"{address}train", words, headers), timeout=30) as answer:
-            assert answer.status == 200
-        watching = urllib.request.urlopen(f"{address}events", timeout=30)
-        assert watching.readline() == b"event: epochs\n"
-        threading.Thread(target=watching.read, daemon=True).start()
-        process.send_signal(signal.SIGINT)
-        rest, complaints = process.communicate(timeout=30)
+        address = urlsplit(process.stdout.readline().split()[0])
+        assert (address.scheme, address.hostname, address.path) == ("http", "127.0.0.1", "/")
+        assert address.port is not None
+        started = Running(process, address.port, parse_qs(address.query).get("token", [""])[0])
+        yield started
+        for connection in started.connections:
+            connection.close()
     finally:
         process.kill()
-    assert (process.returncode, rest, complaints) == (0, "ended\n", "")
+        process.communicate()
+
+
+_PROGRAM = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from unifilter.cli import main
+main()
+"""
+
+
+def test_another_user_of_the_machine_gets_nothing(running: Running) -> None:
+    for path in ("/", "/state", "/explanation", "/files/explore.js"):
+        refused = running.ask(path, cookie=False)
+        assert refused.status == 403, path
+        assert b"karate" not in refused.read()
+        assert running.ask(path).status == 200, path
+    assert running.ask("/open", "POST", b'{"name": "digits"}', cookie=False).status == 403
+    assert json.load(running.ask("/state"))["dataset"]["name"] == "karate"
+    entered = running.ask(f"/?token={running.token}", cookie=False)
+    name, _, attributes = str(entered.headers["set-cookie"]).partition("=")
+    assert name == f"unifilter-explore-{running.port}"
+    assert attributes.partition("; ")[2] == "HttpOnly; Path=/; SameSite=strict"
+    # Another name for the same machine, and what is not HTTP at all.
+    assert running.ask("/state", Host="evil.example").status == 403
+    assert running.ask("/state", Host="127.0.0.1").status == 403
+    with socket.create_connection(("127.0.0.1", running.port), timeout=30) as raw:
+        raw.sendall(b"words\r\n\r\n")
+        with http.client.HTTPResponse(raw) as answer:
+            answer.begin()
+            assert (answer.status, answer.read()) == (400, b"Invalid HTTP request received.")
+            assert {name: answer.headers[name] for name in HEADERS} == HEADERS
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_server_that_trains_and_is_watched_is_ended(running: Running, number: int) -> None:
+    words = json.dumps({"methods": ["unifilter"], "split": "60", "epochs": 10**6}).encode()
+    origin = f"http://127.0.0.1:{running.port}"
+    assert running.ask("/train", "POST", words, Origin=origin).status == 200
+    watching = running.ask("/events")
+    assert watching.readline() == b"event: epochs\n"
+    assert running.end(number) == (0, "ended\n", "")
+    watching.close()
+
+
+def test_an_upload_that_has_stalled_does_not_keep_the_server(running: Running) -> None:
+    with socket.create_connection(("127.0.0.1", running.port), timeout=30) as raw:
+        lines = (
+            "POST /upload?name=a.npz&size=1000 HTTP/1.1",
+            f"Host: 127.0.0.1:{running.port}",
+            f"Cookie: unifilter-explore-{running.port}={running.token}",
+            "Content-Length: 1000",
+            "",
+            "the first bytes",
+        )
+        raw.sendall("\r\n".join(lines).encode())
+        assert running.ask("/state").status == 200
+        code, rest, _ = running.end(signal.SIGTERM)
+    assert (code, rest) == (0, "ended\n")

@@ -3,6 +3,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -235,3 +236,36 @@ def test_a_loss_that_is_no_number_is_an_end_like_another(monkeypatch: pytest.Mon
     assert (opened.training.state, opened.opened.trained[0].record["ended"]) == ("done", "diverged")
     found = opened.training.curves[0].since(0)
     assert None in (found["loss"][-1], found["score"][-1])
+
+
+def rare_class(tmp_path: Path) -> Session:
+    """An upload of two classes, one of ten nodes in a hundred."""
+    rng = np.random.default_rng(0)
+    features, edges = rng.standard_normal((100, 5)).astype(np.float32), rng.integers(0, 100, (300, 2))
+    (tmp_path / "mine.npz").write_bytes(npz(node_features=features, node_labels=np.arange(100) // 90, edges=edges))
+    opened = session()
+    opened.open_upload(tmp_path / "mine.npz")
+    return opened
+
+
+def test_the_default_split_is_offered_first(tmp_path: Path) -> None:
+    assert session().to_dict()["dataset"]["splits"] == ["stratified", "60"]
+    opened = karate()
+    benchmark = replace(opened, dataset=opened.dataset.with_checked(literature_split="60"))
+    assert benchmark.to_dict()["splits"] == ["60", "stratified"]
+    assert rare_class(tmp_path).to_dict()["dataset"]["splits"] == ["stratified", "60"]
+
+
+def test_a_split_that_leaves_a_class_out_is_refused_unless_it_is_the_literatures(tmp_path: Path) -> None:
+    opened = rare_class(tmp_path)
+    message = "class 1 has 10 labelled nodes, .*: choose the split 'stratified', or label more nodes of it$"
+    with pytest.raises(ValueError, match=message):
+        opened.train(["mlp"], "60", 2)
+    opened.train(["mlp"], "stratified", 2)
+    finish(opened)
+    opened.opened.dataset = opened.opened.dataset.with_checked(literature_split="60")
+    opened.train(["mlp"], "60", 2)
+    finish(opened)
+    honest, marked = opened.to_dict()["trained"]
+    assert (honest["untested_classes"], honest["unvalidated_classes"]) == ([], [])
+    assert (marked["untested_classes"], marked["unvalidated_classes"]) == (["1"], ["1"])

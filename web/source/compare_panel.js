@@ -7,6 +7,9 @@ import { named } from "./metrics.js";
 const SVG = "http://www.w3.org/2000/svg";
 const HEADER = (metric) => ["filter", "method", `test ${metric}`, `validation ${metric}`, "epochs", "seconds", "ended by", ""];
 
+// Where a split leaves classes out, the score is marked and a line below the table names them.
+const LEFT_OUT = { untested_classes: { mark: "*", nodes: "test" }, unvalidated_classes: { mark: "†", nodes: "validation" } };
+
 export class ComparePanel {
   constructor(onExplain) {
     this.onExplain = onExplain;
@@ -18,10 +21,11 @@ export class ComparePanel {
     this.head = element("thead");
     this.table = element("div", { class: "scrolled", hidden: "", tabindex: 0, role: "region", "aria-label": "Trained methods" },
       element("table", { id: "trained" }, this.head, this.rows));
+    this.notes = element("div", { id: "left-out" });
     this.dataAlone = element("button", { type: "button", id: "explain-data", hidden: "" }, "Explain the data alone");
     this.dataAlone.addEventListener("click", () => this.onExplain(0));
     this.card = element("section", { class: "card wide", id: "compare", "aria-labelledby": "compare-title" },
-      element("h2", { id: "compare-title" }, "Compare"), this.empty, this.place, this.caption, this.table, this.dataAlone);
+      element("h2", { id: "compare-title" }, "Compare"), this.empty, this.place, this.caption, this.table, this.notes, this.dataAlone);
   }
 
   show({ dataset, trained }, lam) {
@@ -35,12 +39,13 @@ export class ComparePanel {
     this.table.hidden = this.dataAlone.hidden = none;
     this.head.replaceChildren(element("tr", {}, ...HEADER(named(dataset.metric)).map((name) => element("th", { scope: "col" }, name))));
     this.rows.replaceChildren(...trained.map((one) => this.row(one)));
+    this.notes.replaceChildren(...Object.keys(LEFT_OUT).flatMap((key) => note(trained, key)));
     this.draw();
   }
 
   row(one) {
     const percent = (value) => (value === null ? "–" : `${(100 * value).toFixed(1)} %`);
-    const cells = [this.switch(one), `${one.number}. ${one.method}`, percent(one.test), percent(one.val), one.epochs, one.seconds.toFixed(1), one.ended, this.explainer(one)];
+    const cells = [this.switch(one), `${one.number}. ${one.method}`, percent(one.test) + marked(one, "untested_classes"), percent(one.val) + marked(one, "unvalidated_classes"), one.epochs, one.seconds.toFixed(1), one.ended, this.explainer(one)];
     const made = element("tr", {}, ...cells.map((cell, i) => element(i === 1 ? "th" : "td", i === 1 ? { scope: "row" } : {}, cell)));
     made.title = `${named(one.metric)} on the split ${one.split}`;
     return made;
@@ -90,6 +95,18 @@ export class ComparePanel {
   redraw() {
     this.chart?.redraw(false);
   }
+}
+
+function marked(one, key) {
+  return one[key].length ? ` ${LEFT_OUT[key].mark}` : "";
+}
+
+function note(trained, key) {
+  const names = [...new Set(trained.flatMap((one) => one[key]))];
+  if (!names.length) return [];
+  const { mark, nodes } = LEFT_OUT[key];
+  const listed = names.map((name) => `'${name}'`).join(", ");
+  return [element("p", { class: "caption" }, `${mark} no ${nodes} node of class ${listed}: the score says nothing about ${names.length > 1 ? "them" : "it"}`)];
 }
 
 function scaled(response, lam, [first, last]) {

@@ -9,13 +9,20 @@ export async function tell(path, words = {}) {
   return answered(fetch(path, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(words) }));
 }
 
-/** Sends a file as it is; `limit` is what the server would refuse, so that nobody waits for that. */
-export async function upload(file, limit) {
-  if (file.size > limit) {
-    throw new Error(`${file.name} has ${megabytes(file.size)}, more than the ${megabytes(limit)} that are allowed: start \`unifilter explore\` with a larger --max-upload-mb, or with the path of the file`);
+/** Sends files one right after another; `limit` is what the server would refuse, so that nobody waits for that. */
+export async function upload(files, limit) {
+  const size = files.reduce((sum, file) => sum + file.size, 0);
+  if (size > limit) {
+    throw new Error(`${listed(files)} has ${megabytes(size)}, more than the ${megabytes(limit)} that are allowed: start \`unifilter explore\` with a larger --max-upload-mb, or with the path of the file`);
   }
   const headers = { "Content-Type": "application/octet-stream" };
-  return answered(fetch(`/upload?name=${encodeURIComponent(file.name)}`, { method: "POST", headers, body: file }));
+  const described = new URLSearchParams(files.flatMap((file) => [["name", file.name], ["size", file.size]]));
+  return answered(fetch(`/upload?${described}`, { method: "POST", headers, body: new Blob(files) }));
+}
+
+/** The names of files, in words. */
+export function listed(files) {
+  return files.map((file) => file.name).join(" and ");
 }
 
 /** Follows a training: `onEpochs` gets what is new, `onEnd` how it ended. */

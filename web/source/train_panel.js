@@ -6,7 +6,7 @@ import { named } from "./metrics.js";
 import { Notice } from "./notice.js";
 import { ask, follow, tell } from "./server.js";
 
-const SPLITS = { 60: "random 60/20/20", stratified: "stratified 60/20/20" };
+const SPLITS = { 48: "Geom-GCN 48/32/20", 60: "random 60/20/20", stratified: "stratified 60/20/20" };
 
 export class TrainPanel {
   constructor(onChange) {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from importlib.resources import files
@@ -12,13 +13,14 @@ from typing import Any
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
-from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
+from starlette.types import ASGIApp
 
 from unifilter.explanation.render import page_data
 from unifilter.explore import uploads
+from unifilter.explore.access import Access
 from unifilter.explore.guard import OwnPageOnly
 from unifilter.explore.session import BusyError, Session
 from unifilter.explore.training import Training
@@ -30,8 +32,8 @@ _WORDS_LIMIT = 100_000
 _FILES = {"explore.js": "text/javascript", "explore.css": "text/css"}
 
 
-def make_app(session: Session) -> Starlette:
-    """The application for one session."""
+def make_app(session: Session, access: Access) -> ASGIApp:
+    """The application for one session, for those who have access."""
     page = files("unifilter.explore") / "page"
 
     async def index(request: Request) -> Response:
@@ -48,8 +50,8 @@ def make_app(session: Session) -> Starlette:
 
     async def explanation(request: Request) -> Response:
         number = request.query_params.get("number", "0")
-        if not number.isdecimal():
-            raise ValueError(f"the number of an explanation must be a whole number, not {number!r}")
+        if not re.fullmatch("[0-9]{1,9}", number):
+            raise ValueError(f"the number of an explanation must be a whole number, not {number[:20]!r}")
         return _json(await run_in_threadpool(lambda: page_data(session.explanation(int(number)))))
 
     async def open_named(request: Request) -> Response:
@@ -58,12 +60,9 @@ def make_app(session: Session) -> Starlette:
         return _json(session.to_dict())
 
     async def upload(request: Request) -> Response:
-        name, limit = request.query_params.get("name", ""), session.upload_limit
-        announced = request.headers.get("content-length", "")
-        if announced.isdecimal() and int(announced) > limit:
-            raise uploads.TooLargeError(uploads.too_large(name, int(announced), limit))
+        names, sizes = (request.query_params.getlist(key) for key in ("name", "size"))
         with uploads.new_folder() as folder:
-            path = await uploads.receive(request.stream(), name, limit, Path(folder))
+            path = await uploads.receive(request.stream(), names, sizes, session.upload_limit, Path(folder))
             await run_in_threadpool(session.open_upload, path)
         return _json(session.to_dict())
 
@@ -82,7 +81,7 @@ def make_app(session: Session) -> Starlette:
             raise ValueError("nothing is being trained: start a training first")
         return StreamingResponse(_events(session, training), media_type="text/event-stream")
 
-    return Starlette(
+    application = Starlette(
         routes=[
             Route("/", index),
             Route("/files/{name}", file),
@@ -94,7 +93,6 @@ def make_app(session: Session) -> Starlette:
             Route("/train", train, methods=["POST"]),
             Route("/stop", stop, methods=["POST"]),
         ],
-        middleware=[Middleware(OwnPageOnly)],
         exception_handlers={
             ValueError: _answer(400),
             uploads.TooLargeError: _answer(413),
@@ -103,6 +101,7 @@ def make_app(session: Session) -> Starlette:
             Exception: _unexpected,
         },
     )
+    return OwnPageOnly(application, access)
 
 
 async def _events(session: Session, training: Training) -> AsyncIterator[str]:
@@ -133,7 +132,7 @@ async def _words(request: Request, **kinds: type) -> dict[str, Any]:
     parts = [part async for part in uploads.limited(request.stream(), _WORDS_LIMIT, "the request")]
     try:
         words = json.loads(b"".join(parts))
-    except ValueError:
+    except (ValueError, RecursionError):  # the second for what is nested too deeply
         raise ValueError("the request is not JSON: use the page") from None
     for name, kind in kinds.items():
         if not isinstance(words, dict) or not isinstance(words.get(name), kind) or isinstance(words[name], bool):

@@ -1,66 +1,111 @@
-"""Who may ask: this machine's own page, and no page of another site that happens to be open in the browser."""
+"""Who may ask: whoever knows the token, from this machine's own page, and no page of another site in the browser."""
 
 from __future__ import annotations
 
-from starlette.datastructures import Headers
-from starlette.responses import JSONResponse
+from html import escape
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-HOSTS = ("127.0.0.1", "localhost")
+from unifilter.explore.access import Access, leading_to
 
 # The page loads its own two files and speaks to its own server; everything else is refused by the browser itself.
-_HEADERS = {
+HEADERS = {
     "content-security-policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data: blob:; "
         "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
     ),
+    "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
     "referrer-policy": "no-referrer",
     "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
     "cache-control": "no-store",
 }
 
 
 class OwnPageOnly:
-    """Refuses requests under another host name, and changes that another site's page asks for.
+    """Refuses requests under another host name, without the token, and changes that another site's page asks for.
 
     A foreign name that resolves to 127.0.0.1 would make the browser treat its page and this server as one site, so the
-    ``Host`` must be ours. Any site can send a form here, so whatever changes something must come from our own page.
+    ``Host`` must be ours. Other users of the machine can reach the port too, so the token must be known; the browser
+    gets a cookie for it. Any site can send a form here, so whatever changes something must come from our own page.
+
+    Goes around the whole application, so that every answer has the headers, those to unexpected failures too.
     """
 
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
+    def __init__(self, app: ASGIApp, access: Access) -> None:
+        self.app, self.access = app, access
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
-            return
-        refusal = _refusal(scope["method"], Headers(scope=scope))
-        if refusal:
-            await JSONResponse({"message": refusal}, status_code=403)(scope, receive, send)
             return
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 message["headers"] = [
                     *message["headers"],
-                    *((name.encode(), value.encode()) for name, value in _HEADERS.items()),
+                    *((name.encode(), value.encode()) for name, value in HEADERS.items()),
                 ]
             await send(message)
 
-        await self.app(scope, receive, send_with_headers)
+        answer = self._answer(Request(scope)) or self.app
+        await answer(scope, receive, send_with_headers)
+
+    def _answer(self, request: Request) -> Response | None:
+        """A refusal, or a cookie for the token; ``None`` for a request that the application answers."""
+        access = self.access
+        hosts = request.headers.getlist("host")
+        if len(hosts) != 1 or hosts[0] not in access.hosts:
+            return _refuse(
+                request, f"this server answers to {' and '.join(access.hosts)} only, not to {', '.join(hosts)!r}"
+            )
+        asks_to_enter = request.method == "GET" and request.scope["path"] == "/"
+        if asks_to_enter and access.admits(request.query_params.get("token", "")):
+            return _welcome(access)
+        if not access.admits(request.cookies.get(access.cookie, "")):
+            return _refuse(
+                request,
+                "this page opens only with the whole address that was printed when the server started, with its "
+                "token: copy it from the terminal into the address bar",
+            )
+        refusal = _foreign(request, hosts[0])
+        return _refuse(request, refusal) if refusal else None
 
 
-def _refusal(method: str, headers: Headers) -> str:
-    host = headers.get("host", "")
-    if host.rpartition(":")[0] not in HOSTS and host not in HOSTS:
-        return f"this server answers to {' and '.join(HOSTS)} only, not to {host!r}"
-    if method in ("GET", "HEAD"):
+def _welcome(access: Access) -> Response:
+    """The cookie, and on to the page.
+
+    By a page and not by a status: where the way here began at another site or a file, a browser would follow a redirect
+    without a strict cookie.
+    """
+    answer = HTMLResponse(leading_to("/"))
+    answer.set_cookie(access.cookie, access.token, httponly=True, samesite="strict", path="/")
+    return answer
+
+
+def _foreign(request: Request, host: str) -> str:
+    """What is wrong with a change that another site's page asks for."""
+    if request.method in ("GET", "HEAD"):
         return ""
-    origin = headers.get("origin")
+    origin = request.headers.get("origin")
     if origin is not None and origin != f"http://{host}":
         return f"a page of {origin!r} may not change anything here"
     # Browsers without an origin to send say at least whether it is another site's.
-    if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+    if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
         return "a page of another site may not change anything here"
     return ""
+
+
+def _refuse(request: Request, message: str) -> Response:
+    """As a page for people, as JSON for the page and for programs."""
+    if "text/html" not in request.headers.get("accept", ""):
+        return JSONResponse({"message": message}, status_code=403)
+    return HTMLResponse(
+        '<!DOCTYPE html>\n<html lang="en">\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n<title>UniFilter: not opened</title>\n'
+        f"<h1>Not opened</h1>\n<p>{escape(message[0].upper() + message[1:])}.</p>\n</html>\n",
+        status_code=403,
+    )

@@ -34,11 +34,6 @@ class Opened:
     explanation: SpectralExplanation
     trained: list[Trained] = field(default_factory=list)
 
-    def split_names(self) -> list[str]:
-        """Splits that come with the data, and those that can be drawn from any labels."""
-        given = list(self.dataset.splits)
-        return given + [name for name in ("60", "stratified") if name not in given]
-
     def to_dict(self) -> dict[str, Any]:
         dataset = self.dataset
         return {
@@ -46,7 +41,7 @@ class Opened:
             "published": self.published,
             "labelled": bool((dataset.labels >= 0).any()),
             "metric": dataset.metric,
-            "splits": self.split_names(),
+            "splits": list(dataset.split_names),
             "energy_span": list(self.explanation.feature_energy.span),
         }
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import errno
+import signal
 import socket
 import threading
 import webbrowser
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import FrameType
 
 from unifilter._internal.extras import require
@@ -14,10 +16,15 @@ from unifilter._internal.extras import require
 require("explore", what="exploring")
 
 import uvicorn  # noqa: E402
+from uvicorn.protocols.http.h11_impl import H11Protocol  # noqa: E402
 
+from unifilter.explore.access import HOSTS, Access, doorway  # noqa: E402
 from unifilter.explore.app import make_app  # noqa: E402
-from unifilter.explore.guard import HOSTS  # noqa: E402
+from unifilter.explore.guard import HEADERS  # noqa: E402
 from unifilter.explore.session import Session  # noqa: E402
+
+# An upload that has stalled must not keep the server from ending.
+_SECONDS_TO_FINISH = 3
 
 
 def bind(port: int) -> socket.socket:
@@ -39,13 +46,8 @@ def bind(port: int) -> socket.socket:
     return listening
 
 
-def address_of(listening: socket.socket) -> str:
-    """What to type into a browser."""
-    return f"http://{HOSTS[0]}:{listening.getsockname()[1]}/"
-
-
 def serve(session: Session, listening: socket.socket, open_page: bool, say: Callable[[str], None]) -> None:
-    """Answers until Ctrl-C.
+    """Answers until Ctrl-C or SIGTERM.
 
     Args:
         session: What is on the page.
@@ -53,21 +55,59 @@ def serve(session: Session, listening: socket.socket, open_page: bool, say: Call
         open_page: Whether to open the page in a browser.
         say: Is told the address, and the end.
     """
-    address = address_of(listening)
-    say(f"{address}  (this machine only; Ctrl-C ends it)")
-    if open_page:
-        # Some browsers of the terminal return only when they are closed.
-        threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
-    config = uvicorn.Config(make_app(session), log_level="warning", access_log=False, lifespan="off")
-    try:
-        _Server(config, session).run(sockets=[listening])
-    except KeyboardInterrupt:
-        pass  # which uvicorn raises again when it is done: the way a user ends a server is no failure
-    finally:
-        session.close()
-        session.join()
-        listening.close()
+    access = Access(listening.getsockname()[1])
+    with _terminated_as_interrupted(), doorway(access) as door:
+        say(f"{access.address}  (this machine only, keep it to yourself; Ctrl-C ends it)")
+        if open_page:
+            # Some browsers of the terminal return only when they are closed.
+            threading.Thread(target=webbrowser.open, args=(door,), daemon=True).start()
+        try:
+            _Server(configuration(session, access), session).run(sockets=[listening])
+        except KeyboardInterrupt:
+            pass  # which uvicorn raises again when it is done: the way a user ends a server is no failure
+        finally:
+            session.close()
+            session.join()
+            listening.close()
     say("ended")
+
+
+def configuration(session: Session, access: Access) -> uvicorn.Config:
+    """The same wherever the page is served."""
+    return uvicorn.Config(
+        make_app(session, access),
+        http=_Protocol,
+        ws="none",
+        lifespan="off",
+        proxy_headers=False,
+        server_header=False,
+        log_level="warning",
+        access_log=False,
+        timeout_graceful_shutdown=_SECONDS_TO_FINISH,
+    )
+
+
+@contextmanager
+def _terminated_as_interrupted() -> Iterator[None]:
+    """SIGTERM, the way programs end a server, does what Ctrl-C does: what is going on is ended, then the program."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # only the main thread can listen to signals
+        return
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+class _Protocol(H11Protocol):
+    """Adds the headers where uvicorn itself answers, to what is not HTTP."""
+
+    def send_400_response(self, msg: str) -> None:
+        lines = [f"{name}: {value}" for name, value in HEADERS.items()]
+        start = ["HTTP/1.1 400 Bad Request", "content-type: text/plain; charset=utf-8", "connection: close"]
+        self.transport.write("\r\n".join([*start, *lines, f"content-length: {len(msg)}", "", msg]).encode("ascii"))
+        self.transport.close()
 
 
 class _Server(uvicorn.Server):

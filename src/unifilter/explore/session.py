@@ -10,11 +10,12 @@ from typing import Any
 
 from unifilter import __version__
 from unifilter._internal.extras import MissingExtraError
+from unifilter.data import check_classes
 from unifilter.explanation import SpectralExplanation
 from unifilter.explore.opened import Opened, open_dataset, open_present, present_names
+from unifilter.explore.reading import read_upload
 from unifilter.explore.trained import Trained
 from unifilter.explore.training import Training
-from unifilter.explore.uploads import read_upload
 from unifilter.methods import METHODS, Method, find_method
 
 # A training that was asked to stop ends with its epoch; a longer one is left behind when the server ends.
@@ -70,7 +71,7 @@ class Session:
             dataset = read_upload(path, self.upload_limit).with_checked(source="an upload")
             try:
                 opened = open_dataset(dataset, published=False, device=self.device)
-            except ValueError as error:
+            except (ValueError, MemoryError, RuntimeError) as error:  # the last where torch finds no memory
                 raise ValueError(f"{path.name} cannot be explained: {error}") from error
             self._replace(opened)
 
@@ -90,6 +91,13 @@ class Session:
         except MissingExtraError as error:
             raise ValueError(str(error)) from None  # of the request, for the page
         chosen = dataset.split(split)
+        check_classes(
+            chosen,
+            dataset.labels,
+            dataset.class_names,
+            allow=dataset.is_literature_split(chosen),
+            remedy="choose the split 'stratified', or label more nodes of it",
+        )
         if not self._busy.acquire(blocking=False):
             raise BusyError(self._refusal())
         self._doing = f"{', '.join(method.name for method in methods)} is being trained"
@@ -135,7 +143,7 @@ class Session:
         dataset = self.opened.dataset
         method.check_installed()
         named = dataset.name if self.opened.published else None
-        built = method.preset(named, metric=dataset.metric, epochs=epochs)
+        built = method.preset(named, task=dataset.task, metric=dataset.metric, epochs=epochs)
         built.optimisation()  # which looks at the number of epochs
         return built
 

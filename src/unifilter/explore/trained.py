@@ -14,6 +14,7 @@ from unifilter.explanation import SpectralExplanation, explain
 from unifilter.explanation.curves import GRID
 from unifilter.methods import Workspace
 from unifilter.runs import record_of, typical_response
+from unifilter.runs.left_out import UNTESTED, UNVALIDATED
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +46,8 @@ class Trained:
             "val": finite(self.record.get(f"val_{metric}", math.nan)),
             "response": None if self.response is None else [finite(value) for value in self.response.tolist()],
             "explained": self.explanation is not None,
+            UNTESTED: self.record.get(UNTESTED, []),
+            UNVALIDATED: self.record.get(UNVALIDATED, []),
         }
 
 

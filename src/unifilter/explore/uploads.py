@@ -1,19 +1,20 @@
-"""A file from the page: no larger than allowed, never unpickled, gone when it is read."""
+"""Files from the page: of a kind that can be read, and no larger than allowed."""
 
 from __future__ import annotations
 
 import re
 import tempfile
-import zipfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
-from unifilter.data import NodeDataset
-from unifilter.datasets.formats import npz
+TABLES = ("nodes.csv", "nodes.parquet", "edges.csv", "edges.parquet")
 
-# How many times larger than an upload its arrays may be: features of words compress by a factor of hundreds, so this is
-# about the memory that the limit stands for.
-_UNPACKED = 10
+_KINDS = (".npz", ".pt", ".pth", ".graphml", ".zip")
+_WHAT = (
+    "an .npz, .pt, .pth or .graphml file, or the tables nodes and edges (.csv or .parquet), both at once or in a .zip"
+)
+# What the usual file systems hold.
+_NAME_BYTES = 255
 
 
 class TooLargeError(ValueError):
@@ -44,30 +45,56 @@ def too_large(name: str, size: int | None, limit: int) -> str:
     )
 
 
-async def receive(stream: AsyncIterator[bytes], name: str, limit: int, folder: Path) -> Path:
-    """Writes an upload to a folder, under its own name without anything that is not a plain part of a name."""
-    plain = re.sub(r"[^\w.\- ]", "_", Path(name.replace("\\", "/")).name)[-100:]
-    if not plain.endswith(".npz") or plain == ".npz":
-        raise ValueError(f"{name!r} is not an .npz file: upload one, or start the server with the path of this file")
-    path = folder / plain
-    with path.open("xb") as file:
-        async for part in limited(stream, limit, plain):
-            file.write(part)
-    return path
+async def receive(
+    stream: AsyncIterator[bytes], names: Sequence[str], sizes: Sequence[str], limit: int, folder: Path
+) -> Path:
+    """Writes an upload to a folder: one file, or the two tables of a data set.
 
+    Args:
+        stream: The files, one right after another.
+        names: What they are called.
+        sizes: How many bytes each has, in decimal digits.
+        limit: How many bytes they may have together.
+        folder: Where they go, under their own names without anything that is not a plain part of a name.
 
-def read_upload(path: Path, limit: int) -> NodeDataset:
-    """The data set in the file; whatever is wrong with it becomes a ``ValueError`` that names it as the user does."""
+    Returns:
+        What to read: the file, or the folder of the tables.
+    """
+    plain = [_plain(name) for name in names]
+    lengths = [int(size) for size in sizes if re.fullmatch(r"[0-9]{1,15}", size)]
+    if not names or len(lengths) != len(names):
+        raise ValueError("an upload must say the name and the size of each file: use the page")
+    _check_kinds(plain, names)
+    what = " and ".join(plain)
+    if sum(lengths) > limit:
+        raise TooLargeError(too_large(what, sum(lengths), limit))
+    target = folder / plain[0]
     try:
-        _check_unpacked(path, _UNPACKED * limit)
-        return npz.read(path)
-    except ValueError as error:
-        raise ValueError(str(error).replace(str(path), path.name)) from error
-    except MemoryError as error:
-        raise ValueError(f"{path.name} needs more memory than there is: upload a smaller file") from error
-    except Exception as error:
-        # A damaged file can fail in any way that a zip file, an array or a number can.
-        raise ValueError(f"{path.name} cannot be read ({type(error).__name__}: {error}): write it again") from error
+        if plain[0] in TABLES:
+            target = folder / "tables"
+            target.mkdir()
+        paths = [target / name for name in plain] if target.is_dir() else [target]
+        await _write(limited(stream, sum(lengths), what), paths, lengths)
+    except TooLargeError:
+        raise ValueError(f"{what} came with more bytes than were announced: send it again") from None
+    except OSError as error:
+        raise ValueError(f"{what} cannot be stored on this machine: {error.strerror}") from error
+    return target
+
+
+async def _write(stream: AsyncIterator[bytes], paths: Sequence[Path], lengths: Sequence[int]) -> None:
+    rest = b""
+    for path, length in zip(paths, lengths, strict=True):
+        with path.open("xb") as file:
+            missing = length
+            while missing:
+                rest = rest or await anext(stream, b"")
+                if not rest:
+                    raise ValueError(f"{path.name} is {missing:,} bytes shorter than announced: send it again")
+                part, rest = rest[:missing], rest[missing:]
+                missing -= file.write(part)
+    async for _ in stream:
+        pass  # there is nothing, or the limit of the stream says so
 
 
 def new_folder() -> tempfile.TemporaryDirectory[str]:
@@ -75,13 +102,26 @@ def new_folder() -> tempfile.TemporaryDirectory[str]:
     return tempfile.TemporaryDirectory(prefix="unifilter-upload-")
 
 
-def _check_unpacked(path: Path, limit: int) -> None:
-    if not zipfile.is_zipfile(path):
-        return  # the reader says so
-    with zipfile.ZipFile(path) as archive:
-        size = sum(member.file_size for member in archive.infolist())
-    if size > limit:
-        raise TooLargeError(
-            f"{path.name} unpacks to {megabytes(size)}, more than the {megabytes(limit)} that are allowed: start "
-            "the server with a larger limit, or with the path of the file"
-        )
+def _plain(name: str) -> str:
+    """The name without folders and special characters; it cannot begin with a dot."""
+    last = re.sub(r"[^\w.\- ]", "_", name.replace("\\", "/").rpartition("/")[2]).lstrip(". ")
+    if len(last.encode()) > _NAME_BYTES:
+        raise ValueError(f"the name {last[:20]}... is longer than {_NAME_BYTES} bytes: rename the file")
+    stem, dot, kind = last.rpartition(".")
+    return f"{stem}{dot}{kind.lower()}"
+
+
+def _check_kinds(plain: Sequence[str], names: Sequence[str]) -> None:
+    """One file of a known kind, or one table of nodes and one of edges."""
+    if len(plain) == 1 and plain[0] not in TABLES:
+        stem, dot, kind = plain[0].rpartition(".")
+        if not stem or dot + kind not in _KINDS:
+            raise ValueError(f"{names[0]!r} cannot be read: upload {_WHAT}")
+        return
+    if sorted(name.partition(".")[0] for name in plain) != ["edges", "nodes"] or not set(plain) <= set(TABLES):
+        raise ValueError(f"{_listed(names)} cannot be read as one data set: upload {_WHAT}")
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = ", ".join(repr(name) for name in names[:3])
+    return shown if len(names) <= 3 else f"{shown} and {len(names) - 3} more"
