@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -9,29 +10,9 @@ import pytest
 from typer.testing import CliRunner
 
 from unifilter.cli import app
-from unifilter.datasets import load_dataset
-from unifilter.methods import find_method, problem
-from unifilter.runs.comparison import Compared, compare, plot_responses
+from unifilter.runs import Compared
 
 RUN = CliRunner()
-
-
-def test_methods_share_a_factorisation_and_show_their_filters(monkeypatch: pytest.MonkeyPatch) -> None:
-    calls = []
-    factorize = problem.factorize
-    monkeypatch.setattr(problem, "factorize", lambda *given: (calls.append(given), factorize(*given))[1])
-    karate = load_dataset("karate")
-    methods = [find_method(name)(epochs=3) for name in ("unifilter", "homfilter", "mlp")]
-    results = compare(methods, karate, [karate.split("stratified", index) for index in range(2)])
-    assert len(calls) == 1
-    assert [len(result.records) for result in results] == [2, 2, 2]
-    unifilter, homfilter, mlp = results
-    assert mlp.response is None
-    assert unifilter.response is not None
-    assert unifilter.response.shape == (201,)
-    assert homfilter.response is not None
-    # At three epochs the weights are still near 1/11 each: at eigenvalue 0, where every power is 1, they sum to 1.
-    assert homfilter.response[0] == pytest.approx(1, abs=0.3)
 
 
 def test_the_command_writes_a_table_and_a_picture(tmp_path: Path) -> None:
@@ -86,7 +67,35 @@ def test_mistakes(tmp_path: Path, methods: str, message: str) -> None:
     assert not (tmp_path / "o").exists()
 
 
-def test_a_filter_of_zeros_can_be_drawn(tmp_path: Path) -> None:
-    assert plot_responses([Compared("zero", [], np.zeros(201))], "zero", tmp_path / "p.png")
-    assert (tmp_path / "p.png").exists()
-    assert not plot_responses([Compared("none", [], None)], "none", tmp_path / "q.png")
+def rare_class(path: Path) -> str:
+    """A file with two classes, one of ten nodes in a hundred."""
+    rng = np.random.default_rng(0)
+    arrays = {"node_features": rng.random((100, 3)), "node_labels": np.arange(100) // 90}
+    np.savez_compressed(path, edges=rng.integers(0, 100, (300, 2)), **arrays)
+    return str(path)
+
+
+def test_a_score_that_leaves_a_class_out_is_refused_or_marked(tmp_path: Path) -> None:
+    arguments = ["compare", rare_class(tmp_path / "mine.npz"), "--methods", "mlp,sgc", "--epochs", "2", "--out"]
+    refused = RUN.invoke(app, [*arguments, str(tmp_path / "a"), "--split", "60"])
+    assert refused.exit_code == 2
+    assert "class 1 has 10 labelled nodes, but no validation or test node" in refused.stderr
+    allowed = ["--split", "60", "--allow-missing-classes"]
+    marked = RUN.invoke(app, [*arguments, str(tmp_path / "b"), *allowed])
+    assert marked.exit_code == 0, marked.output
+    assert len(re.findall(r"  \d+\.\d\d\* ± 0\.00  ", marked.stdout)) == 2
+    assert "\n* no test node of class '1': the score says nothing about it\n" in marked.stdout
+    with (tmp_path / "b" / "results.csv").open() as file:
+        assert [row["untested_classes"] for row in csv.DictReader(file)] == ["1", "1"]
+    answer = json.loads(RUN.invoke(app, [*arguments, str(tmp_path / "c"), *allowed, "--json"]).stdout)
+    assert [entry["untested_classes"] for entry in answer["methods"]] == [["1"], ["1"]]
+    honest = json.loads(RUN.invoke(app, [*arguments, str(tmp_path / "d"), "--json"]).stdout)
+    assert [entry["records"][0]["split"] for entry in honest["methods"]] == ["stratified-60-20-20"] * 2
+    assert "untested_classes" not in honest["methods"][0]
+
+
+def test_a_score_that_no_split_has() -> None:
+    compared = Compared("mlp", [{"test_accuracy": 1.0}, {"test_accuracy": 0.5, "test_roc_auc": 0.8}], None)
+    assert compared.mean_and_std("test_accuracy") == (0.75, 0.25)
+    assert compared.mean_and_std("test_roc_auc") == (0.8, 0)
+    assert compared.mean_and_std("test_f1") is None

@@ -80,13 +80,79 @@ def test_info_with_a_split_drawn_on_demand() -> None:
     figures = json.loads(run("data", "info", "karate", "--split", "60", "--index", "2", "--json").stdout)
     assert figures["split"] == "random-60-20-20 [2]"
     assert figures["train"] + figures["val"] + figures["test"] == 34
-    without = json.loads(run("data", "info", "karate", "--json").stdout)
-    assert (without["split"], without["leak"]) == (None, None)
-    assert "split " not in run("data", "info", "karate").stdout
+    default = json.loads(run("data", "info", "karate", "--index", "1", "--json").stdout)
+    assert (default["split"], default["default_split"]) == ("stratified-60-20-20 [1]", "stratified")
+
+
+def table_of(*arguments: str | Path) -> dict[str, str]:
+    """The lines of a table; columns are two spaces apart or more."""
+    printed = run("data", "info", *arguments).stdout.splitlines()
+    return {name.strip(): value.strip() for name, value in (line.split("  ", 1) for line in printed)}
+
+
+def test_info_tells_of_classes_edges_and_features(folder: Path) -> None:
+    sizes = [40, 30, 20, 10, 9, 8, 7, 6, 5, 4, 3, 2]
+    labels = [f"c{label}" for label, size in enumerate(sizes) for _ in range(size)]
+    rows = [f"n{node},{node * 1000},{node % 2},7,{label}" for node, label in enumerate(labels)]
+    (folder / "nodes.csv").write_text("id,income,sex,planet,label\n" + "\n".join(rows))
+    (folder / "edges.csv").write_text("source,target,weight\nn0,n1,1\nn1,n0,1\nn2,n1,3\nn2,n1,1\nn3,n3,1\n")
+    lines, figures = table_of(folder), json.loads(run("data", "info", folder, "--json").stdout)
+    assert (lines["class c0"], lines["class c9"], lines["2 more classes"]) == ("40 (27.8 %)", "4 (2.8 %)", "5")
+    assert "class c10" not in lines
+    assert figures["class_sizes"][11] == {"name": "c11", "nodes": 2, "share": 2 / 144}
+    assert (lines["edges listed"], lines["directions listed"]) == ("5", "both; one for 1 edges, symmetrized")
+    assert (lines["edge weights"], lines["repeated edges merged"], lines["self-loops dropped"]) == ("yes", "1", "1")
+    assert figures["edge_facts"] == {
+        "given": 5, "one_directional": 1, "duplicates": 1, "self_loops": 1, "weighted": True
+    }  # fmt: skip
+    assert lines["features"] == "3"
+    assert lines["column income"] == "number, 0 to 143000"
+    assert (lines["column sex"], lines["column planet"]) == ("number, 0 to 1", "constant, 7 to 7")
+    assert figures["columns"][2] == {"name": "planet", "kind": "constant", "missing": 0, "about": "7 to 7"}
+    # The default split cannot be drawn, which is no reason to say nothing.
+    assert lines["split"].startswith("none: class 'c11' has 2 labelled nodes, too few")
+    assert (figures["split"], figures["default_split"]) == (None, "stratified")
+    assert figures["split_problem"].startswith("class 'c11' has 2")
+    asked = run("data", "info", folder, "--split", "stratified")
+    assert (asked.exit_code, "class 'c11' has 2 labelled nodes" in asked.stderr) == (2, True)
+
+
+def test_info_tells_of_the_features_of_an_array(tmp_path: Path) -> None:
+    x = np.stack([1000.0 * np.arange(100), np.arange(100) % 2, np.full(100, 7.0)], axis=1)
+    edges = np.stack([np.arange(99), np.arange(1, 100)], axis=1)
+    np.savez_compressed(tmp_path / "mine.npz", node_features=x, node_labels=np.arange(100) % 2, edges=edges)
+    lines = table_of(tmp_path / "mine.npz")
+    figures = json.loads(run("data", "info", tmp_path / "mine.npz", "--json").stdout)
+    assert (lines["features"], lines["constant features"]) == ("3", "1")
+    assert lines["feature entries that are not zero"] == f"{100 * (99 + 50 + 100) / (3 * 100):.1f} %"
+    deviation = 1000 * np.arange(100).std()
+    assert lines["feature standard deviations"] == f"0.5 to {deviation:.3g}, a factor of {2 * deviation:,.3g}"
+    assert figures["scale_spread"] == pytest.approx(2 * deviation)
+
+
+def test_info_tells_how_edges_were_listed(folder: Path) -> None:
+    assert table_of(folder)["directions listed"] == "one, symmetrized"
+    (folder / "edges.csv").write_text("source,target\nn0,n1\nn1,n0\n")
+    assert table_of(folder)["directions listed"] == "both"
+    assert table_of(folder)["edge weights"] == "no"
+
+
+def test_info_names_the_classes_that_a_split_leaves_out(folder: Path) -> None:
+    lines = table_of(folder)
+    assert lines["default split"] == "given"
+    assert lines["classes without a validation node"] == "1"
+    assert "classes without a training node" not in lines
+    figures = json.loads(run("data", "info", folder, "--json").stdout)
+    assert figures["missing_classes"] == {"train": [], "val": ["1"], "test": []}
+
+
+def test_info_without_labels_has_no_split(folder: Path) -> None:
+    (folder / "nodes.csv").write_text("id,x\n" + "".join(f"n{i},{i}\n" for i in range(6)))
+    assert table_of(folder)["split"] == "none: there are no labels"
 
 
 def test_measures_without_a_value_say_so(folder: Path) -> None:
-    (folder / "nodes.csv").write_text("id,x\n" + "".join(f"n{i},1\n" for i in range(6)))
+    (folder / "nodes.csv").write_text("id,x\n" + "".join(f"n{i},{i}\n" for i in range(6)))
     assert "edge homophily                        not defined" in run("data", "info", folder).stdout
     assert json.loads(run("data", "info", folder, "--json").stdout)["edge_homophily"] is None
 
@@ -124,10 +190,6 @@ def test_fetch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (
             ["data", "info", "karate", "--split", "48"],
             "unifilter: 'karate' has no split '48': it has '60', ",
-        ),
-        (
-            ["data", "info", "karate", "--index", "1"],
-            "'karate' comes without splits, so there is no number 1",
         ),
         (["data", "fetch", "camelion"], "unifilter: no data set is named 'camelion'"),
     ],

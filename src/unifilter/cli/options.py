@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
-from unifilter.methods import Preset, find_method
+from unifilter.data import Metric, NodeDataset
+from unifilter.methods import Method, Preset, find_method
 
 PresetOption = Annotated[
     Preset,
@@ -21,6 +22,28 @@ DataDir = Annotated[
     typer.Option(help="Data directory. Default: $UNIFILTER_DATA, or the user's cache folder."),
 ]
 Device = Annotated[str, typer.Option(help="Where to compute, such as cpu, cuda or cuda:1.")]
+SplitName = Annotated[
+    str | None,
+    typer.Option(
+        help="Split: stratified, 60, 48, random-48-32-20 (any shares), or one that comes with the data. Default: the "
+        "literature's for a named data set; else what comes with the data; else stratified."
+    ),
+]
+AllowMissingClasses = Annotated[
+    bool,
+    typer.Option(
+        "--allow-missing-classes",
+        help="Train although a class has no training, validation or test node in a split; its scores are marked.",
+    ),
+]
+MetricOption = Annotated[
+    Metric | None,
+    typer.Option(help="What is measured on the validation nodes and shown. Default: that of the data set."),
+]
+ClassWeight = Annotated[
+    Literal["balanced"] | None,
+    typer.Option(help="balanced: every class counts alike in the loss, however many nodes it has."),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Settings = Annotated[
     list[str] | None,
@@ -32,6 +55,17 @@ def check_methods(names: str) -> None:
     """Refuses unknown methods, and those whose extra is not installed, before any data is loaded."""
     for name in filter(None, map(str.strip, names.split(","))):
         find_method(name).check_installed()
+
+
+def build_method(name: str, dataset: NodeDataset, preset: Preset, changes: dict[str, Any]) -> Method:
+    """A method for a data set: published settings where it is a named one, and what the user changed."""
+    if dataset.table is not None and "features" in changes:
+        raise ValueError(
+            f"--features scales arrays, and {dataset.name!r} is a table, whose columns are encoded by their kind: "
+            "leave it out"
+        )
+    known = dataset.name if dataset.is_named else None
+    return find_method(name).preset(known, preset, task=dataset.task, **{"metric": dataset.metric, **changes})
 
 
 def parse_settings(pairs: list[str] | None) -> dict[str, Any]:

@@ -9,10 +9,36 @@ from typing import Any
 
 import typer
 
+from unifilter.data.metric import TASK_METRICS
+
 
 def print_json(value: Any) -> None:
     """A JSON document; NaN and infinity, which JSON lacks, are refused."""
     typer.echo(json.dumps(value, indent=2, allow_nan=False, ensure_ascii=False))
+
+
+def percent(value: float | None) -> str:
+    """A share as a percentage; a dash where there is none, such as ROC AUC on test nodes of one class."""
+    return "-" if value is None else f"{100 * value:.2f}"
+
+
+def score_text(value: float | None, metric: str) -> str:
+    """A score: a share as a percentage, one of numbers as it is."""
+    if metric not in TASK_METRICS["regression"] or value is None:
+        return percent(value)
+    return f"{value:.4g}"
+
+
+def score_name(metric: str) -> str:
+    """What a score is called at the head of a column."""
+    return metric.replace("_", " ") + ("" if metric in TASK_METRICS["regression"] else " %")
+
+
+def mean_and_std(found: tuple[float, float] | None, mark: str = "", metric: str = "accuracy") -> str:
+    """Both as :func:`score_text` has them, with a mark behind the mean."""
+    if found is None:
+        return f"-{mark}"
+    return f"{score_text(found[0], metric)}{mark} ± {score_text(found[1], metric)}"
 
 
 def print_table(rows: Sequence[Sequence[str]], header: Sequence[str] = ()) -> None:

@@ -8,6 +8,8 @@ import re
 _SPELLINGS = (
     (r"\bresume=True", "--resume"),
     (r"\bknown=\[\.\.\.\]", "--known"),
+    (r"\ballow_missing_classes=True", "--allow-missing-classes"),
+    (r"\bsplit='([^']*)'", r"--split \1"),
     (r"\banother folder\b", "another --out"),
     (r"\bexplain\(factorize\(graph, x\)\)", "`unifilter explain DATASET`"),
     (r"\bdevice='([^']*)'", r"--device \1"),

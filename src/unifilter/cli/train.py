@@ -2,16 +2,35 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any
 
 import numpy as np
 import typer
 
-from unifilter.cli.options import AsJson, DataDir, Device, PresetOption, Settings, check_methods, parse_settings
-from unifilter.cli.output import print_json, print_table
+from unifilter.cli.marks import mark, print_notes
+from unifilter.cli.options import (
+    AllowMissingClasses,
+    AsJson,
+    ClassWeight,
+    DataDir,
+    Device,
+    MetricOption,
+    PresetOption,
+    Settings,
+    SplitName,
+    build_method,
+    check_methods,
+    parse_settings,
+)
+from unifilter.cli.output import mean_and_std, print_json, print_table, score_name, score_text
+from unifilter.data import FeatureScaling
 from unifilter.datasets import load_dataset
-from unifilter.methods import find_method
+from unifilter.reports import verdict, write_report
+from unifilter.runs.constant import CONSTANT_NAMES
+from unifilter.runs.left_out import UNTESTED, UNVALIDATED
 from unifilter.runs.plots import plot_histories, plot_weights
 from unifilter.runs.run import Run
 
@@ -19,9 +38,7 @@ from unifilter.runs.run import Run
 def train_command(
     name_or_path: Annotated[str, typer.Argument(help="A named data set, a file or a folder of tables.")],
     method: Annotated[str, typer.Option(help="The method to train; `unifilter methods` lists them.")] = "unifilter",
-    split: Annotated[
-        str, typer.Option(help="60, 48, stratified, random-48-32-20 and the like, or a split that comes with the data.")
-    ] = "60",
+    split: SplitName = None,
     splits: Annotated[
         int | None, typer.Option(help="How many splits; by default 10, or all that come with the data.", min=1)
     ] = None,
@@ -29,43 +46,70 @@ def train_command(
     tau: Annotated[str | None, typer.Option(help="Share of the homophily basis in [0, 1], or learn.")] = None,
     hops: Annotated[int | None, typer.Option(help="Number of hops.")] = None,
     features: Annotated[
-        Literal["raw", "row", "l2"] | None, typer.Option(help="Raw features, or rows divided by their sum or length.")
+        FeatureScaling | None,
+        typer.Option(help="Raw features, rows divided by their sum or length, or standardized columns."),
     ] = None,
+    metric: MetricOption = None,
+    class_weight: ClassWeight = None,
     seed: Annotated[int | None, typer.Option(help="Random seed of initial weights and dropout.")] = None,
     epochs: Annotated[int | None, typer.Option(help="Maximum number of epochs.")] = None,
     settings: Settings = None,
     out: Annotated[Path | None, typer.Option(help="The run folder; by default runs/DATASET-METHOD-SPLIT.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue the run in the folder.")] = False,
+    baseline: Annotated[
+        bool, typer.Option(help="Also train an MLP without the graph, to tell whether the graph helps.")
+    ] = True,
+    allow_missing_classes: AllowMissingClasses = False,
     device: Device = "cpu",
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Train a method on every split, print a table, and write a folder with records, weights, model and plots."""
+    """Train a method on every split, print a table, and write a folder with report, records, model and plots."""
     check_methods(method)
     dataset = load_dataset(name_or_path, data_dir)
     changes = parse_settings(settings)
-    given = {"tau": _tau(tau), "hops": hops, "features": features, "seed": seed, "epochs": epochs}
+    given = {
+        "tau": _tau(tau),
+        "hops": hops,
+        "features": features,
+        "metric": metric,
+        "seed": seed,
+        "epochs": epochs,
+    }
     changes |= {name: value for name, value in given.items() if value is not None}
-    built = find_method(method).preset(dataset.name, preset, **{"metric": dataset.metric, **changes})
+    built = build_method(method, dataset, preset, changes)
+    split = split or dataset.default_split
     folder = out or Path("runs") / f"{dataset.name}-{method}-{split}"
-    count = splits or len(dataset.splits.get(split, range(10)))
-    run = Run(folder, built, dataset, split, count, resume, device)
+    run = Run(
+        folder,
+        built,
+        dataset,
+        split,
+        splits,
+        resume,
+        device,
+        allow_missing_classes,
+        class_weight,
+    )
     try:
         for _ in run.train(verbose=not as_json):
             pass
+        if baseline:
+            run.train_without_graph(verbose=not as_json)
     except KeyboardInterrupt as error:
         stopped = str(error) or "interrupted"
         typer.echo(
-            f"unifilter: {stopped}\n{len(run.records)} of {count} splits are done: go on with the same command and "
-            "--resume",
+            f"unifilter: {stopped}\n{len(run.records)} of {len(run.splits)} splits are done: "
+            "go on with the same command and --resume",
             err=True,
         )
         raise typer.Exit(130) from None
     draw(run)
+    report = write_report(run, shlex.join(["unifilter", *sys.argv[1:]]) if sys.argv[1:2] == ["train"] else None)
     if as_json:
         print_json({**run.summary(), "records": run.records})
     else:
-        print_run(run)
+        print_run(run, report)
 
 
 def draw(run: Run) -> None:
@@ -74,40 +118,44 @@ def draw(run: Run) -> None:
     title = f"{run.dataset.name}, {run.method.name}, {run.config['split']}"
     if weights:
         plot_weights(np.array(weights), title, run.folder / "weights.png")
-    histories = [
-        np.loadtxt(path, delimiter=",", skiprows=1, ndmin=2) for path in sorted((run.folder / "history").glob("*.csv"))
-    ]
-    if histories:
-        plot_histories(histories, run.method.metric, title, run.folder / "history.png")
+    records = sorted(run.records, key=lambda record: int(record["index"]))
+    files = [run.folder / "history" / f"split-{record['index']}.csv" for record in records]
+    histories = [np.loadtxt(path, delimiter=",", skiprows=1, ndmin=2) for path in files]
+    best_epochs = [record["best_epoch"] for record in records]
+    plot_histories(histories, run.method.metric, title, run.folder / "history.png", best_epochs)
 
 
-def print_run(run: Run) -> None:
-    """A line per split, then mean and standard deviation."""
+def print_run(run: Run, report: dict[str, Any]) -> None:
+    """A line per split, then mean and standard deviation, the verdict and what to be warned of."""
     metric = run.method.metric
     rows: list[tuple[str, ...]] = [
         (
             str(record["index"]),
-            _percent(record.get(f"test_{metric}")),
-            _percent(record.get(f"val_{metric}")),
+            score_text(record.get(f"test_{metric}"), metric) + mark(record, UNTESTED),
+            score_text(record.get(f"val_{metric}"), metric) + mark(record, UNVALIDATED),
             f"{record['epochs']}{', diverged' if record['ended'] == 'diverged' else ''}",
             f"{record['seconds']:.1f}",
         )
         for record in run.records
     ]
-    scores = run.summary()["scores"]
-    means = [
-        f"{_percent(found['mean'])} ± {_percent(found['std'])}" if found else "-"
-        for found in (scores.get(f"{part}_{metric}") for part in ("test", "val"))
-    ]
+    summary = run.summary()
+    means = []
+    for part, left_out in (("test", UNTESTED), ("val", UNVALIDATED)):
+        found = summary["scores"].get(f"{part}_{metric}")
+        means.append(mean_and_std(found and (found["mean"], found["std"]), mark(summary, left_out), metric))
     rows.append(("mean ± std", *means, "", ""))
-    name = metric.replace("_", " ")
-    print_table(rows, header=("split", f"test {name} %", f"validation {name} %", "epochs", "seconds"))
-    typer.echo(f"\n{run.folder}")
-
-
-def _percent(value: float | None) -> str:
-    """A test set of one class, for instance, has no ROC AUC."""
-    return "-" if value is None else f"{100 * value:.2f}"
+    marked = mark(summary, UNTESTED)
+    for title, name in (("MLP without the graph", "without_graph"), (CONSTANT_NAMES[run.dataset.task], "constant")):
+        found = summary["scores"].get(name)
+        if found:
+            rows.append((title, mean_and_std((found["mean"], found["std"]), marked, metric), "", "", ""))
+    name = score_name(metric)
+    print_table(rows, header=("split", f"test {name}", f"validation {name}", "epochs", "seconds"))
+    print_notes(summary)
+    typer.echo()
+    for sentence in [*verdict(report), *report["warnings"]]:
+        typer.echo(sentence)
+    typer.echo(f"\n{run.folder / 'report.html'}\n{run.folder}")
 
 
 def _tau(text: str | None) -> float | str | None:

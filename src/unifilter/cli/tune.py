@@ -9,10 +9,22 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unifilter.cli.options import AsJson, DataDir, Device, Settings, check_methods, parse_settings
-from unifilter.cli.output import print_json, print_table
+from unifilter.cli.marks import mark, print_notes
+from unifilter.cli.options import (
+    AllowMissingClasses,
+    AsJson,
+    DataDir,
+    Device,
+    MetricOption,
+    Settings,
+    SplitName,
+    check_methods,
+    parse_settings,
+)
+from unifilter.cli.output import print_json, print_table, score_name, score_text
 from unifilter.datasets import load_dataset
 from unifilter.methods import find_method
+from unifilter.runs.left_out import UNVALIDATED, left_out_of, left_out_of_any
 
 if TYPE_CHECKING:
     from unifilter.runs.tuning import Trial, Tuning
@@ -22,17 +34,16 @@ def tune_command(
     name_or_path: Annotated[str, typer.Argument(help="Name of a data set, or path of a file or a folder of tables.")],
     method: Annotated[str, typer.Option(help="Method to tune; see `unifilter methods`.")] = "unifilter",
     trials: Annotated[int, typer.Option(help="Total number of trials, including those in the study.", min=1)] = 50,
-    split: Annotated[
-        str,
-        typer.Option(help="Split: 60, 48, stratified, random-48-32-20 (any shares), or one that comes with the data."),
-    ] = "60",
+    split: SplitName = None,
     splits: Annotated[int, typer.Option(help="Number of splits each trial is averaged over.", min=1)] = 1,
     epochs: Annotated[int | None, typer.Option(help="Maximum number of epochs per trial.")] = None,
+    metric: MetricOption = None,
     settings: Settings = None,
     study: Annotated[
         Path | None, typer.Option(help="SQLite file (.db) that stores the trials, so the search can be resumed.")
     ] = None,
     seed: Annotated[int, typer.Option(help="Random seed of the search.", min=0)] = 0,
+    allow_missing_classes: AllowMissingClasses = False,
     device: Device = "cpu",
     data_dir: DataDir = None,
     as_json: AsJson = False,
@@ -46,26 +57,31 @@ def tune_command(
     check_methods(method)
     family = find_method(method)
     dataset = load_dataset(name_or_path, data_dir)
-    fixed: dict[str, Any] = {"metric": dataset.metric, **parse_settings(settings)}
+    split = split or dataset.default_split
+    fixed: dict[str, Any] = {"metric": metric or dataset.metric, **parse_settings(settings)}
     if epochs is not None:
         fixed["epochs"] = epochs
+    shown_metric = str(fixed["metric"])
+    chosen_splits = [dataset.split(split, index) for index in range(splits)]
     family.with_settings(fixed)  # report a mistake in them before the first trial
 
     def show(number: int, trial: Trial) -> None:
         if not as_json:
-            result = "given up" if trial.val_score is None else f"validation {100 * trial.val_score:.2f} %"
+            score = score_text(trial.val_score, shown_metric)
+            result = "given up" if trial.val_score is None else f"validation {score_name(shown_metric)} {score}"
             typer.echo(f"trial {number}/{trials}: {result}", err=True)
 
     try:
         tuning = tune(
             family,
             dataset,
-            [dataset.split(split, index) for index in range(splits)],
+            chosen_splits,
             trials,
             fixed=fixed,
             study=study,
             seed=seed,
             device=device,
+            allow_missing_classes=allow_missing_classes,
             on_trial=show,
         )
     except KeyboardInterrupt:
@@ -74,11 +90,13 @@ def tune_command(
         typer.echo(f"unifilter: interrupted; {kept if study else lost}", err=True)
         raise typer.Exit(130) from None
     where = [] if data_dir is None else ["--data-dir", str(data_dir)]
+    allowed = ["--allow-missing-classes"] * allow_missing_classes
     chosen = {**tuning.fixed, **tuning.best.settings}
     command = shlex.join(
-        ["unifilter", "train", name_or_path, *where, "--method", method, "--split", split, "--preset", "none"]
+        ["unifilter", "train", name_or_path, *where, "--method", method, "--split", split, *allowed, "--preset", "none"]
         + [part for name, value in chosen.items() for part in ("--set", f"{name}={_text(value)}")]
     )
+    left_out = left_out_of_any([left_out_of(dataset, one) for one in chosen_splits])
     if as_json:
         print_json(
             {
@@ -88,24 +106,26 @@ def tune_command(
                 "splits": splits,
                 "trials": len(tuning.trials),
                 "given_up": tuning.pruned,
-                "metric": fixed["metric"],
+                "metric": shown_metric,
                 "val_score": tuning.best.val_score,
+                **left_out,
                 "settings": chosen,
                 "command": command,
                 "study": None if study is None else str(study),
             }
         )
     else:
-        _print_tuning(tuning, str(fixed["metric"]))
+        _print_tuning(tuning, shown_metric, mark(left_out, UNVALIDATED))
+        print_notes(left_out, UNVALIDATED)
         typer.echo(f"\n{command}")
 
 
-def _print_tuning(tuning: Tuning, metric: str) -> None:
+def _print_tuning(tuning: Tuning, metric: str, marked: str) -> None:
     best = tuning.best
     print_table(
         [
             *((name, _text(value)) for name, value in best.settings.items()),
-            (f"validation {metric.replace('_', ' ')}", f"{100 * (best.val_score or 0.0):.2f} %"),
+            (f"validation {score_name(metric)}", score_text(best.val_score, metric) + marked),
             ("trials", f"{len(tuning.trials)}, {tuning.pruned} of them given up early"),
         ],
         header=("setting", "best"),
