@@ -6,19 +6,26 @@ PIP    := $(BIN)/python -m pip install -qq --disable-pip-version-check -c constr
 STAMP  := $(VENV)/.installed
 DOCS_STAMP := $(VENV)/.installed-docs
 OLDEST := .venv-oldest
+PINS   := .venv-pins
+# A process for each of two cores, with a thread of its own. The tests of a file stay together: they share what they train.
+WORKERS ?= 2
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile
 
-.PHONY: help demo test test-oldest bench docs lint page clean
+.PHONY: help demo test test-oldest fuzz audit pins bench docs lint page clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo   set up, train the four filters on two graphs, draw and explain what they learned"
 	@echo "make test   set up, then lint, types, tests and doctests"
 	@echo "make test-oldest  the tests with the oldest supported versions, in .venv-oldest"
+	@echo "make fuzz   set up, then factorize 10,000 generated graphs and check every property of the results"
+	@echo "make audit  look up known vulnerabilities of the pinned versions"
+	@echo "make pins   write the newest versions into constraints.txt; then run the tests"
 	@echo "make bench  set up, then measure against the published algorithm and PyG's SIGN"
 	@echo "make docs   set up, then build the documentation in docs/_build/html"
 	@echo "make page   rebuild the scripts and styles of the explanation pages (needs node)"
 	@echo "make lint   ruff, mypy and import-linter only"
-	@echo "make clean  remove .venv, .venv-oldest, caches and built files"
+	@echo "make clean  remove .venv, .venv-oldest, .venv-pins, caches and built files"
 	@echo "Another interpreter: make PYTHON=python3.12 demo"
 
 $(STAMP): pyproject.toml constraints.txt
@@ -49,7 +56,7 @@ lint: $(STAMP)
 
 test: lint
 	@echo "== tests and doctests"
-	@$(BIN)/python -m pytest -q
+	@$(PYTEST)
 
 # The lower bounds of pyproject.toml, but for torch, which stays at the pinned version: older ones from a package index
 # bring several gigabytes of CUDA libraries. Nothing is compiled. Old versions warn about what newer ones changed, and
@@ -61,7 +68,24 @@ test-oldest:
 	@$(OLDEST)/bin/python -m pip install -qq --disable-pip-version-check --only-binary=:all: \
 		-c $(OLDEST)/constraints.txt -e '.[test]'
 	@echo "== tests and doctests"
-	@$(OLDEST)/bin/python -m pytest -q -p no:anyio -W ignore::DeprecationWarning
+	@$(subst $(BIN),$(OLDEST)/bin,$(PYTEST)) -p no:anyio -W ignore::DeprecationWarning
+
+audit:
+	@echo "== looking up known vulnerabilities of the pinned versions"
+	@$(PYTHON) .ci/audit.py
+
+pins:
+	@echo "== installing the newest versions that pyproject.toml allows, in $(PINS)"
+	@$(PYTHON) -m venv --clear $(PINS)
+	@$(PINS)/bin/python -m pip install -qq --disable-pip-version-check hatchling -e '.[all]'
+	@$(PINS)/bin/python .ci/pins.py > $(PINS)/constraints.txt
+	@cp $(PINS)/constraints.txt constraints.txt
+	@rm -rf $(PINS)
+	@echo "constraints.txt is renewed: see git diff, then make test, make test-oldest, .ci/base-install and make audit"
+
+fuzz: $(STAMP)
+	@echo "== 10,000 generated graphs (some ten minutes)"
+	@$(BIN)/python -W ignore::UserWarning tests/fuzz.py
 
 bench: $(STAMP)
 	@echo "== benchmarks (several minutes; an idle machine gives steadier figures)"
@@ -77,6 +101,6 @@ page: $(STAMP)
 	@cd web && npm ci --ignore-scripts && npm run build
 
 clean:
-	@echo "== removing $(VENV), $(OLDEST), caches and built files"
-	@rm -rf $(VENV) $(OLDEST) docs/_build build dist demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	@echo "== removing $(VENV), $(OLDEST), $(PINS), caches and built files"
+	@rm -rf $(VENV) $(OLDEST) $(PINS) docs/_build build dist demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	@find src tests benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

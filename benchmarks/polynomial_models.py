@@ -82,11 +82,11 @@ def _epoch(
 ) -> Callable[[], object]:
     optimizer = torch.optim.Adam(groups)
     train, val = torch.as_tensor(problem.train), torch.as_tensor(problem.val)
-    labels = problem.workspace.labels
+    task = problem.task
 
     def run() -> object:
-        _one_epoch(model, forward, labels, train, optimizer, None)
-        return _validate(model, forward, labels, val, "accuracy")
+        _one_epoch(model, forward, task, train, optimizer, None)
+        return _validate(model, forward, task, val, "accuracy")
 
     run()  # what is compiled or allocated on first use
     return run
@@ -118,9 +118,9 @@ def _over_pyg(method: Method, problem: Problem) -> nn.Module:
     edge_index = torch.stack([sources, graph.neighbours.long()])
     settings = method.settings()
     if method.name == "jacobiconv":
-        return JacobiConvOverPyG(x, edge_index, problem.num_classes, settings)
+        return JacobiConvOverPyG(x, edge_index, problem.task.num_outputs, settings)
     kind = {"gprgnn": MonomialFilter, "chebnetii": InterpolationFilter, "bernnet": BernsteinFilter}[method.name]
-    return DecoupledOverPyG(x, problem.num_classes, settings, kind(edge_index, graph.num_nodes, settings["hops"]))
+    return DecoupledOverPyG(x, problem.task.num_outputs, settings, kind(edge_index, graph.num_nodes, settings["hops"]))
 
 
 class EdgeProduct(MessagePassing):

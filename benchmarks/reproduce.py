@@ -20,6 +20,7 @@ from unifilter.experiments import Options, Sources, find_experiments
 from unifilter.experiments.engine.reproduce import reproduce
 from unifilter.experiments.paper.figure_tau import TAUS
 from unifilter.methods.uni_filter import UniFilterMethod
+from unifilter.training import Classification
 from unifilter.training.trainer import _one_epoch, _validate
 
 _GRAPH, _SPLITS, _EPOCHS = "chameleon", 2, 30
@@ -65,7 +66,7 @@ def _published(splits: int, epochs: int, taus: Sequence[float], inner: Callable[
     """Seconds of the way of the paper's code: everything again for each tau and split, training in plain torch."""
     started = time.perf_counter()
     method, dataset = UniFilterMethod.preset(_GRAPH), load_dataset(_GRAPH)
-    x = dataset.scaled(method.features).features.to_dense()
+    x, task = dataset.scaled(method.features).features.to_dense(), Classification(dataset.labels)
     for tau in taus:
         for index in range(splits):
             split = dataset.split("60", index)
@@ -76,7 +77,7 @@ def _published(splits: int, epochs: int, taus: Sequence[float], inner: Callable[
             optimizer = torch.optim.Adam(model.parameter_groups(method))
             train, val, test = map(torch.as_tensor, (split.train, split.val, split.test))
             for _ in range(epochs):
-                _one_epoch(model, model, dataset.labels, train, optimizer, None)
-                _validate(model, model, dataset.labels, val, method.metric)
-            _validate(model, model, dataset.labels, test, method.metric)
+                _one_epoch(model, model, task, train, optimizer, None)
+                _validate(model, model, task, val, method.metric)
+            _validate(model, model, task, test, method.metric)
     return time.perf_counter() - started

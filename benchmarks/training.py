@@ -81,7 +81,7 @@ def _problem(dataset: NodeDataset) -> Problem:
 
 def _contenders(method: UniFilterMethod, problem: Problem, learner: Learner) -> dict[str, Callable[[], object]]:
     """Epochs with the same optimiser on the same sizes; what is built once is built here, outside the clock."""
-    model, labels = _as_uni_filter(learner.model), problem.workspace.labels
+    model, task = _as_uni_filter(learner.model), problem.task
     train, val = torch.as_tensor(problem.train), torch.as_tensor(problem.val)
     if method.batch_size is not None:
         raise ValueError(f"{method} trains in batches, and the published way is written here for all rows at once")
@@ -90,14 +90,14 @@ def _contenders(method: UniFilterMethod, problem: Problem, learner: Learner) -> 
         optimizer = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW}[method.optimizer](groups)
 
         def run() -> object:
-            _one_epoch(trained, forward, labels, train, optimizer, None)
-            return _validate(trained, forward, labels, val, method.metric)
+            _one_epoch(trained, forward, task, train, optimizer, None)
+            return _validate(trained, forward, task, val, method.metric)
 
         return run
 
     fact = problem.workspace.factorization(method.features, method.hops, method.self_loops)
     basis = fact.basis("uni", tau=method.tau, homophily=learner.shape.facts["homophily"])
-    published = PublishedWay(basis.transpose(0, 1).contiguous(), method, problem.num_classes)
+    published = PublishedWay(basis.transpose(0, 1).contiguous(), method, problem.task.num_outputs)
     del basis
     _check_same(published, model, learner, val)
 

@@ -124,7 +124,7 @@ def train_all(dataset: NodeDataset, epochs: int) -> dict[str, Learned]:
         learned[name] = Learned(
             model.weights,
             frequencies[:, model.tridiagonal.dimension > 0].mean(dim=1),
-            fitted.scores(torch.as_tensor(split.test), dataset.labels)["accuracy"],
+            fitted.scores(torch.as_tensor(split.test))["accuracy"],
             explain(model, dataset=dataset, name=f"{dataset.name}, {name}") if name == "unifilter" else None,
         )
     return learned

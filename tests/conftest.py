@@ -1,7 +1,21 @@
 """Settings shared by the tests."""
 
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+
+import pytest
 from hypothesis import settings
 
 # A busy machine is no failure: properties are about results, not about milliseconds.
 settings.register_profile("unifilter", deadline=None)
 settings.load_profile("unifilter")
+
+
+@pytest.fixture
+def ctrl_c() -> Iterator[None]:
+    """Ctrl-C as in a terminal; a shell starts its background jobs deaf to it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
