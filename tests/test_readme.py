@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from unifilter.methods import METHODS
@@ -35,8 +36,28 @@ def test_the_example_learns(
 
 
 def test_the_example_of_the_factorization(capsys: pytest.CaptureFixture[str]) -> None:
-    run(blocks(README)[-1], {})
+    run(blocks(README)[4], {})
     assert "[11, 34, 34]" in capsys.readouterr().out
+
+
+@pytest.mark.filterwarnings("ignore::unifilter.data.DataWarning")
+def test_the_example_of_tables(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {}
+    run(blocks(README)[5], names)
+    assert "accuracy of always fine" in capsys.readouterr().out
+    y, test = names["accounts"]["label"], names["split"].test
+    assert names["clf"].evaluate(y, test).balanced_accuracy > 0.8
+    assert names["reg"].score(np.log(names["accounts"]["volume"]), test) > 0.2
+
+
+@pytest.mark.parametrize("page", ["answers", "data", "explanation"])
+def test_the_examples_of_the_documentation(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a page, one after another, as a reader would type them."""
+    monkeypatch.chdir(tmp_path)
+    run("\n".join(blocks(README.parent / "docs" / f"{page}.md")), {})
 
 
 def test_the_example_of_every_method(capsys: pytest.CaptureFixture[str]) -> None:
