@@ -41,8 +41,9 @@ def test_the_frames_are_the_files(folder: Path) -> None:
     read, given = load_dataset(folder).table, Table.from_frame(tables.nodes.drop(columns="label"))
     assert read is not None
     encoder = TableEncoder.fit(given)
-    assert TableEncoder.fit(read) == encoder
-    assert (encoder.encode(read).matrix != encoder.encode(given).matrix).sum() == 0
+    # Older versions of pandas round the last digit of a decimal number in a file.
+    assert TableEncoder.fit(read).feature_names_out == encoder.feature_names_out
+    np.testing.assert_allclose(encoder.encode(read).matrix, encoder.encode(given).matrix, rtol=1e-9, atol=1e-9)
     assert read.ids.tolist() == given.ids.tolist()  # type: ignore[union-attr]
 
 

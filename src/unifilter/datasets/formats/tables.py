@@ -121,9 +121,7 @@ def _read_csv(pandas: Any, path: Path) -> Any:
     text = dict.fromkeys(_TEXT[path.stem], str)
     missing = {name: ["", "nan", "NaN"] if name == "label" else [""] if name in text else _MISSING for name in header}
     text = {name: kind for name, kind in text.items() if name in header}
-    # The same numbers in every version of pandas: older ones round the last digit by default.
-    exact = {"keep_default_na": False, "low_memory": False, "float_precision": "round_trip"}
-    return pandas.read_csv(path, dtype=text, na_values=missing, **exact)
+    return pandas.read_csv(path, dtype=text, na_values=missing, keep_default_na=False, low_memory=False)
 
 
 def _require_column(where: str, table: Any, name: str) -> None:
