@@ -132,15 +132,8 @@ class Classification(Task):
         return all_scores(outputs, self.targets[nodes])
 
 
-class MultiLabel(Task):
-    """Several labels per node, each there or not: binary cross entropy, averaged over the known labels of a node.
-
-    Args:
-        targets: 1, 0, or NaN where unknown, ``[num_nodes, labels]``.
-        weights: How much each node counts.
-    """
-
-    name: ClassVar[TaskName] = "multilabel"
+class _MatrixTask(Task):
+    """One row of answers per node, NaN where unknown."""
 
     @property
     def num_outputs(self) -> int:
@@ -149,6 +142,26 @@ class MultiLabel(Task):
     @property
     def known(self) -> Tensor:
         return ~torch.isnan(self.targets).all(dim=1)
+
+    def scores(self, outputs: Tensor, nodes: Tensor) -> dict[str, float]:
+        found = {}
+        for metric in TASK_METRICS[self.name]:
+            try:
+                found[metric] = self.score(metric, outputs, nodes)
+            except ValueError:
+                continue  # a metric that these nodes leave undefined, such as the ROC AUC of labels that all nodes have
+        return {str(metric): value for metric, value in found.items()}
+
+
+class MultiLabel(_MatrixTask):
+    """Several labels per node, each there or not: binary cross entropy, averaged over the known labels of a node.
+
+    Args:
+        targets: 1, 0, or NaN where unknown, ``[num_nodes, labels]``.
+        weights: How much each node counts.
+    """
+
+    name: ClassVar[TaskName] = "multilabel"
 
     def losses(self, outputs: Tensor, nodes: Tensor) -> Tensor:
         targets = self.targets[nodes].to(outputs.dtype)
@@ -165,11 +178,8 @@ class MultiLabel(Task):
     def score(self, metric: Metric, outputs: Tensor, nodes: Tensor) -> float:
         return multilabel_score(metric, outputs, self.targets[nodes])
 
-    def scores(self, outputs: Tensor, nodes: Tensor) -> dict[str, float]:
-        return _defined(self, outputs, nodes)
 
-
-class Regression(Task):
+class Regression(_MatrixTask):
     """Numbers: the squared error of standardized targets, so that learning rates mean the same whatever the unit.
 
     Args:
@@ -183,14 +193,6 @@ class Regression(Task):
     def __init__(self, targets: Tensor, center: Tensor, scale: Tensor, weights: Tensor | None = None) -> None:
         super().__init__(targets, weights)
         self.center, self.scale = center, scale
-
-    @property
-    def num_outputs(self) -> int:
-        return self.targets.shape[1]
-
-    @property
-    def known(self) -> Tensor:
-        return ~torch.isnan(self.targets).all(dim=1)
 
     def losses(self, outputs: Tensor, nodes: Tensor) -> Tensor:
         wanted = ((self.targets[nodes] - self.center) / self.scale).to(outputs.dtype)
@@ -207,16 +209,3 @@ class Regression(Task):
 
     def score(self, metric: Metric, outputs: Tensor, nodes: Tensor) -> float:
         return regression_score(metric, self.predicted(outputs), self.targets[nodes])
-
-    def scores(self, outputs: Tensor, nodes: Tensor) -> dict[str, float]:
-        return _defined(self, outputs, nodes)
-
-
-def _defined(task: Task, outputs: Tensor, nodes: Tensor) -> dict[str, float]:
-    found = {}
-    for metric in TASK_METRICS[task.name]:
-        try:
-            found[metric] = task.score(metric, outputs, nodes)
-        except ValueError:
-            continue  # a metric that these nodes leave undefined, such as the ROC AUC of labels that all nodes have
-    return {str(metric): value for metric, value in found.items()}
