@@ -8,12 +8,14 @@ import warnings
 from dataclasses import asdict
 from pathlib import Path
 
+from benchmarks.all_methods import run_all_methods
 from benchmarks.eigenvectors import run_eigenvectors
 from benchmarks.factorisation import run_factorisation, warm_up
 from benchmarks.graphs import ALL, cases
 from benchmarks.growth import run_growth
 from benchmarks.machine import measure_machine
 from benchmarks.memory import run_memory
+from benchmarks.message_passing import run_message_passing
 from benchmarks.polynomial_models import run_polynomial_models
 from benchmarks.report import Report
 from benchmarks.reproduce import run_reproduce
@@ -28,6 +30,8 @@ _SECTIONS = (
     "memory",
     "training",
     "polynomial_models",
+    "message_passing",
+    "all_methods",
     "eigenvectors",
     "specformer",
     "reproduce",
@@ -45,7 +49,7 @@ def main() -> None:
     machine = measure_machine(options.repeats)
     print(machine)
     report.figures["machine"] = machine.figures()
-    if set(sections) - {"growth", "polynomial_models", "eigenvectors", "specformer", "reproduce"}:
+    if set(sections) & {"factorisation", "splits", "memory", "training"}:
         for case in cases(options.graphs):
             if "factorisation" in sections:
                 run_factorisation(case, machine, options.repeats, report)
@@ -59,6 +63,10 @@ def main() -> None:
         run_growth(options.repeats, report)
     if "polynomial_models" in sections:
         run_polynomial_models(options.repeats, report)
+    if "message_passing" in sections:
+        run_message_passing(options.repeats, report)
+    if "all_methods" in sections:
+        run_all_methods(report)
     if "eigenvectors" in sections:
         run_eigenvectors(options.repeats, report)
     if "specformer" in sections:

@@ -72,14 +72,15 @@ def _contenders(method: Method, problem: Problem) -> dict[str, Callable[[], obje
         for group in learner.parameter_groups
     ]
     return {
-        "ours": _epoch(learner.model, learner.forward, learner.parameter_groups, problem),
-        "PyG": _epoch(theirs, theirs, groups, problem),
+        "ours": epoch_of(learner.model, learner.forward, learner.parameter_groups, problem),
+        "PyG": epoch_of(theirs, theirs, groups, problem),
     }
 
 
-def _epoch(
+def epoch_of(
     model: nn.Module, forward: Callable[[Tensor], Tensor], groups: list[dict], problem: Problem
 ) -> Callable[[], object]:
+    """A training step and a validation pass."""
     optimizer = torch.optim.Adam(groups)
     train, val = torch.as_tensor(problem.train), torch.as_tensor(problem.val)
     task = problem.task

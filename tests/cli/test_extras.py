@@ -11,6 +11,7 @@ from typer.testing import CliRunner, Result
 from unifilter import cli
 from unifilter.cli import compare, explore, train, tune
 from unifilter.experiments.engine import sources
+from unifilter.methods import METHODS
 
 
 def run(*arguments: str | Path) -> Result:
@@ -40,6 +41,7 @@ def no_data_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_a_method_that_needs_pyg(arguments: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(METHODS["gcn"], "extra", "pyg")  # none of ours does
     monkeypatch.setitem(sys.modules, "torch_geometric", None)
     result = run(*arguments)
     assert result.exit_code == 2, result.output

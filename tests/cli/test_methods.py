@@ -24,6 +24,4 @@ def test_the_list_as_json() -> None:
     listed = json.loads(CliRunner().invoke(cli.app, ["methods", "--json"]).stdout)
     assert [row["name"] for row in listed] == list(METHODS)
     assert listed[-1].keys() == {"name", "paper", "cost", "needs"}
-    needs = {row["name"]: row["needs"] for row in listed}
-    assert "unifilter[pyg]" in needs["gcn"]
-    assert needs["mlp"] == "nothing"
+    assert {row["name"]: row["needs"] for row in listed}["gcn"] == "nothing"

@@ -121,3 +121,17 @@ def test_mistakes_end_with_2_and_leave_no_table(folder: Path, tmp_path: Path) ->
         assert not out.exists()
     result = run("predict", model, graph, "--out", tmp_path / "absent" / "out.csv")
     assert (result.exit_code, "there is no folder" in result.stderr) == (2, True)
+
+
+def test_a_weight_for_every_node_is_for_those_nodes_alone(folder: Path, tmp_path: Path) -> None:
+    quick = ("--method", "linkx", "--splits", "1", "--epochs", "3", "--no-baseline")
+    assert run("train", folder / "graph.npz", *quick, "--out", tmp_path / "run").exit_code == 0
+    assert run("predict", tmp_path / "run", folder / "graph.npz", "--out", tmp_path / "same.csv").exit_code == 0
+    assert len(table(tmp_path / "same.csv")) == 40
+    write_graph(tmp_path / "other.npz", num_nodes=30)
+    refused = run("predict", tmp_path / "run", tmp_path / "other.npz", "--out", tmp_path / "other.csv")
+    assert refused.exit_code == 2
+    assert "linkx has a weight for each of the 40 nodes it was trained on, and this graph has 30: train it" in (
+        refused.stderr
+    )
+    assert not (tmp_path / "other.csv").exists()

@@ -56,6 +56,9 @@ def _databases_that_do_not_wait_for_the_disk() -> Iterator[None]:
     sqlalchemy.event.remove(sqlalchemy.Engine, "connect", hurry)
 
 
+SEARCHED = {*UniFilterMethod.search_space, *UniFilterMethod.further_search}
+
+
 def search(data: NodeDataset, trials: int, study: Path | None = None, **changes: Any) -> Tuning:
     settings = {"fixed": FIXED, **changes}
     return tune(UniFilterMethod, data, [data.split("60")], trials, study=study, **settings)
@@ -73,9 +76,10 @@ def test_trials_stay_in_the_published_space_and_touch_each_scaling_once(
     tuned = search(data, 6)
     assert len(tuned.trials) == 6
     for trial in tuned.trials:
-        assert set(trial.settings) == set(UniFilterMethod.search_space) - set(FIXED)
+        assert set(trial.settings) == SEARCHED - set(FIXED)
         for name, value in trial.settings.items():
-            assert value in UniFilterMethod.search_space[name]
+            known = UniFilterMethod.search_space.get(name, ()), UniFilterMethod.further_search.get(name, ())
+            assert value in (*known[0], *known[1])
     assert len({repr(trial.settings) for trial in tuned.trials}) == 6
     scalings = {trial.settings["features"] for trial in tuned.trials}
     assert len(made) == len(scalings)
@@ -391,7 +395,7 @@ def test_what_cannot_be_searched(data: NodeDataset) -> None:
 
     with pytest.raises(ValueError, match="one-of-a-kind does not say what its settings can be: tune another method"):
         tune(OneOfAKind, data, [data.split("60")], 1)
-    every = {name: values[0] for name, values in UniFilterMethod.search_space.items()}
+    every = {name: values[0] for name, values in (UniFilterMethod.search_space | {"theta": (None,)}).items()}
     with pytest.raises(ValueError, match=r"every setting that could be searched is fixed \(tau, .*\): leave one"):
         search(data, 1, fixed=every)
     with pytest.raises(ValueError, match="trials must be a whole number of at least 1, not 0"):
@@ -404,6 +408,35 @@ def test_optuna_is_left_as_loud_as_it_was(data: NodeDataset) -> None:
     search(data, 1)
     assert optuna.logging.get_verbosity() == before
     assert torch.equal(torch.random.get_rng_state(), state)
+
+
+def test_the_first_trials_are_those_that_are_given_and_the_search_goes_on_behind_them(
+    data: NodeDataset, tmp_path: Path
+) -> None:
+    # A rate outside the search space, and a setting that is not searched at all.
+    first = [{"lr": 0.123, "dropout": 0.0}, {}]
+    file = tmp_path / "study.db"
+    tune(UniFilterMethod, data, [data.split("60")], 2, fixed=FIXED, first=first, study=file)
+    found = tune(UniFilterMethod, data, [data.split("60")], 4, fixed=FIXED, first=first, study=file)
+    given = [{name: value for name, value in settings.items() if name not in FIXED} for settings in first]
+    assert [trial.settings for trial in found.trials[:2]] == given
+    assert all(set(trial.settings) == SEARCHED - set(FIXED) for trial in found.trials[2:])
+    assert found.best.val_score == max(trial.val_score or 0 for trial in found.trials)
+    alone = tune(UniFilterMethod, data, [data.split("60")], 1, fixed=FIXED, first=first)
+    assert alone.trials[0] == found.trials[0]
+    with pytest.raises(ValueError, match="first settings"):
+        tune(UniFilterMethod, data, [data.split("60")], 4, fixed=FIXED, study=file)
+
+
+def test_the_command_starts_from_published_settings_and_defaults() -> None:
+    from unifilter.cli.tune import _starting_points
+    from unifilter.datasets import load_dataset
+
+    karate = load_dataset("karate")
+    assert _starting_points(find_method("gprgnn"), karate, "60") == [{}]
+    named = karate.with_checked(name="cora")
+    published = find_method("gprgnn").presets["cora"]
+    assert _starting_points(find_method("gprgnn"), named, "60") == [published, {}]
 
 
 # The command
@@ -429,7 +462,12 @@ def test_the_command_it_prints_trains_what_was_best(tmp_path: Path, monkeypatch:
         assert trained["settings"][name] == value
     table = run("tune", "karate", "--trials", "3", "--splits", "2", "--study", tmp_path / "s.db", *QUICK)
     lines = dict(line.split(maxsplit=1) for line in table.stdout.splitlines() if line)
-    assert lines["tau"] == json.dumps(printed["settings"]["tau"])
+    fixed = [option.partition("=")[0] for option in QUICK]
+    searched = [name for name in SEARCHED if name in printed["settings"] and name not in fixed]
+    if not searched:
+        assert lines["every"].split() == ["setting", "its", "default"]
+    for name in searched:
+        assert lines[name] in (json.dumps(printed["settings"][name]), printed["settings"][name])
     assert lines["validation"] == f"accuracy %  {100 * printed['val_score']:.2f}"
     assert table.stdout.splitlines()[-1] == printed["command"]
 

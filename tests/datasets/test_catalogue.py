@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
 import pytest
+import torch
 from real_graphs import needs_data
 
 from unifilter import edge_homophily
@@ -32,11 +34,14 @@ FIGURES = {
 }
 
 
+DIRECTED = {"chameleon-directed", "squirrel-directed"}
+
+
 def test_every_name_is_there_once() -> None:
     names = [entry.name for entry in CATALOGUE]
     assert len(set(names)) == len(names)
     expected = {*FIGURES, "roman-empire", "amazon-ratings", "tolokers", "questions", "penn94", "amherst41"}
-    assert set(names) == expected | {"johns-hopkins55", "genius", "ogbn-arxiv", "karate", "digits"}
+    assert set(names) == expected | {"johns-hopkins55", "genius", "ogbn-arxiv", "karate", "digits"} | DIRECTED
 
 
 def test_every_entry_says_whom_to_cite_and_where_its_files_come_from() -> None:
@@ -58,7 +63,7 @@ def test_benchmarks_have_the_split_of_their_literature() -> None:
     expected = {
         **dict.fromkeys(("cora", "citeseer", "pubmed", "chameleon", "squirrel", "actor"), "60"),
         **dict.fromkeys(("texas", "cornell", "wisconsin"), "60"),
-        **dict.fromkeys(("chameleon-filtered", "squirrel-filtered"), "48"),
+        **dict.fromkeys(("chameleon-filtered", "squirrel-filtered", *DIRECTED), "48"),
         **dict.fromkeys(("roman-empire", "amazon-ratings", "minesweeper"), "heterophilous-50-25-25"),
         **dict.fromkeys(("tolokers", "questions"), "heterophilous-50-25-25"),
         **dict.fromkeys(("penn94", "cornell5", "reed98", "amherst41", "johns-hopkins55", "genius"), "linkx-50-25-25"),
@@ -135,3 +140,27 @@ def test_a_data_set_survives_pyg(name: str) -> None:
     again = NodeDataset.from_data(data.to_data())
     assert again.checksum == data.checksum
     assert isinstance(again.graph, Graph)
+
+
+@needs_data
+@pytest.mark.parametrize(("name", "edges", "loops"), [("chameleon", 36_101, 50), ("squirrel", 217_073, 140)])
+def test_directed_data_sets_are_the_same_nodes_with_the_published_edges(name: str, edges: int, loops: int) -> None:
+    directed, undirected = load_dataset(f"{name}-directed"), load_dataset(name)
+    graph = directed.graph
+    assert (graph.direction, graph.self_loops) == ("out", "keep")
+    assert graph.num_edges == edges - loops
+    assert graph.neighbours.numel() == edges
+    assert torch.equal(directed.labels, undirected.labels)
+    assert torch.equal(directed.features.to_dense(), undirected.features.to_dense())
+    # Without direction and loops they are the same graph.
+    assert Graph.from_edges(graph.edges()[0], graph.num_nodes).checksum == undirected.graph.checksum
+    for index in range(10):
+        assert np.array_equal(directed.split("48", index).test, undirected.split("48", index).test)
+
+
+def test_a_named_data_set_has_a_direction_of_its_own() -> None:
+    assert load_dataset("karate", direction="undirected").graph.is_undirected
+    with pytest.raises(
+        ValueError, match=r"the data set 'karate' has direction='undirected', not 'in': leave direction out, or choose"
+    ):
+        load_dataset("karate", direction="in")

@@ -133,16 +133,21 @@ def test_a_path_is_read_by_its_kind(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         if module != "tables":
             path.touch()
         answer = replace(load_dataset("karate"), name=module)
-        reader = {path: answer}.__getitem__  # answers for this path alone
-        monkeypatch.setattr(f"unifilter.datasets.formats.{module}.read", reader)
+        asked = []
+        monkeypatch.setattr(
+            f"unifilter.datasets.formats.{module}.read",
+            lambda *given, answer=answer, asked=asked, **kinds: asked.append((*given, kinds)) or answer,
+        )
         assert load_dataset(str(path)).name == module
+        load_dataset(path, direction="in")
+        assert asked == [(path, {"direction": "undirected"}), (path, {"direction": "in"})]
 
 
 def test_a_name_goes_before_a_folder_of_that_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "karate").mkdir()
     assert load_dataset("karate").num_nodes == 34
-    monkeypatch.setattr("unifilter.datasets.formats.tables.read", lambda path: load_dataset("digits"))
+    monkeypatch.setattr("unifilter.datasets.formats.tables.read", lambda path, direction: load_dataset("digits"))
     assert load_dataset("./karate").name == "digits"
     assert load_dataset(Path("karate")).name == "digits"
 

@@ -124,14 +124,14 @@ def test_files_of_another_kind(tmp_path: Path) -> None:
             UniFilterClassifier.load(absent)
 
 
-@pytest.mark.parametrize(("written", "remedy"), [(4, "update unifilter"), (2, "train and save the model again")])
+@pytest.mark.parametrize(("written", "remedy"), [(5, "update unifilter"), (3, "train and save the model again")])
 def test_a_newer_format_and_an_older_one(
     fitted: UniFilterClassifier, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, written: int, remedy: str
 ) -> None:
     with monkeypatch.context() as patched:
         patched.setattr(model_file, "_FORMAT", written)
         fitted.save(tmp_path / "other")
-    with pytest.raises(ValueError, match=f"has format {written}, and this version reads 3: {remedy}"):
+    with pytest.raises(ValueError, match=f"has format {written}, and this version reads 4: {remedy}"):
         UniFilterClassifier.load(tmp_path / "other")
 
 
@@ -232,7 +232,7 @@ def test_a_file_that_was_written_again_unchanged_is_read(saved: Path, tmp_path: 
         ({"method": ["unifilter"]}, r"which is not known here"),
         ({"tensors": {"more": torch.ones(2)}}, r"it has a tensor 'more', which its settings do not ask for"),
         ({"tensors": {"conformal scores": torch.ones(2, 2)}}, r"its conformal scores are torch.float32 of shape"),
-        ({"format": "three"}, r"has format three, and this version reads 3: update unifilter"),
+        ({"format": "three"}, r"has format three, and this version reads 4: update unifilter"),
     ],
 )
 def test_extreme_settings_are_refused_before_anything_is_built(

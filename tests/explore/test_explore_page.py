@@ -34,6 +34,7 @@ from unifilter.explore.access import Access, doorway
 from unifilter.explore.opened import Opened as OpenedData
 from unifilter.explore.server import bind, configuration
 from unifilter.explore.session import Session
+from unifilter.methods import METHODS
 
 PHONE = {"viewport": {"width": 390, "height": 844}, "device_scale_factor": 2, "has_touch": True}
 
@@ -453,7 +454,7 @@ def test_a_server_that_has_ended_is_said_to_be(opened: Opened, served: Served) -
 def test_the_keyboard_is_enough(opened: Opened, served: Served) -> None:
     keyboard, page = opened.page.keyboard, opened.page
     reached = []
-    for _ in range(30):
+    for _ in range(12 + len(METHODS)):
         keyboard.press("Tab")
         reached.append(page.evaluate("document.activeElement.id"))
     first = ["dataset", "open", "file", "method-unifilter"]

@@ -15,6 +15,7 @@ from unifilter.estimators import fit
 from unifilter.explore import session as session_module
 from unifilter.explore import training as training_module
 from unifilter.explore.session import BusyError, Session
+from unifilter.methods import METHODS
 
 
 @pytest.fixture
@@ -43,6 +44,7 @@ def test_only_what_is_there_is_opened(tmp_path: Path, monkeypatch: pytest.Monkey
 
 def test_a_method_whose_extra_is_missing_is_refused_before_the_training(monkeypatch: pytest.MonkeyPatch) -> None:
     opened = session()
+    monkeypatch.setattr(METHODS["gcn"], "extra", "pyg")
     monkeypatch.setitem(sys.modules, "torch_geometric", None)
     with pytest.raises(ValueError, match=r"the method gcn needs torch_geometric: pip install 'unifilter\[pyg\]'"):
         opened.train(["mlp", "gcn"], "60", 2)

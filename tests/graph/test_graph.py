@@ -199,8 +199,8 @@ def test_bad_graphs_are_refused() -> None:
         Graph.from_edges(edges, edge_weight=np.array([1.0, -2.0]))
     with pytest.raises(ValueError, match="the graph is empty: it needs at least one node, pass num_nodes"):
         Graph.from_networkx(nx.Graph())
-    with pytest.raises(ValueError, match="self_loops must be one of 'remove', 'add', not 'keep'"):
-        Graph.from_edges(edges, self_loops="keep")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="self_loops must be one of 'remove', 'add', 'keep', not 'drop'"):
+        Graph.from_edges(edges, self_loops="drop")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="duplicates must be one of 'sum', 'max', not 'mean'"):
         Graph.from_edges(edges, duplicates="mean")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=r"an adjacency must be square, this one is \(2, 3\): pass an n x n matrix"):

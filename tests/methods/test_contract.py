@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,10 @@ from unifilter.nn.sparse_rows import SparseRows
 SMALL: dict[str, Any] = {"epochs": 3, "hops": 3, "hidden_channels": 8}
 
 # Layers with a ReLU between them, or none that is a function of the graph's frequencies.
-WITHOUT_RESPONSE = ("sign", "chebnet", "mlp", "gcn", "gcn-res")
+WITHOUT_RESPONSE = (
+    "sign", "chebnet", "mlp", "gcn", "gcn-res", "gcnii", "gat", "graphsage", "fagcn", "ordered-gnn", "wrgat", "acm-gcn",
+    "acmii-gcn", "acm-gcn+", "acm-gcn++", "linkx", "glognn++", "glognn", "h2gcn", "adaptkry", "mixhop",
+)  # fmt: skip
 
 every_method = pytest.mark.parametrize("name", METHODS)
 PRESETS = [(name, dataset) for name, method in METHODS.items() for dataset in method.presets]
@@ -73,8 +77,9 @@ def test_published_settings_build_a_model(name: str, dataset: str) -> None:
 @pytest.mark.parametrize("dropout", [0.0, 0.5])
 def test_sparse_features_and_dense_ones_train_the_same(name: str, dropout: float) -> None:
     dense = planted_problem()
-    # So wide that a mask on the dense features is the kernel's too.
-    words = torch.cat([dense.dataset.features, torch.eye(48)], dim=1)
+    # So wide that a mask on the dense features is the kernel's too; and in double precision, since Adam makes steps of
+    # gradients that are nothing but rounding errors, such as that of a bias before a batch norm.
+    words = torch.cat([dense.dataset.features, torch.eye(48)], dim=1).double()
     with without_torch_notices():
         kinds = words, words.to_sparse_csr()
     histories = []
@@ -127,6 +132,10 @@ def test_gradients_reach_every_parameter_and_the_optimiser_has_each_once(name: s
     problem = planted_problem()
     learner = build(name, problem)
     nodes = torch.from_numpy(problem.train)
+    with torch.no_grad():
+        # A little off where it starts: what is multiplied by a weight that starts at zero has no gradient there.
+        for parameter in learner.model.parameters():
+            parameter.add_(0.01 * torch.randn_like(parameter))
     cross_entropy(learner.forward(nodes), problem.workspace.labels[nodes]).backward()
     grouped = [id(parameter) for group in learner.parameter_groups for parameter in group["params"]]
     assert sorted(grouped) == sorted(id(parameter) for parameter in learner.model.parameters())
@@ -207,6 +216,30 @@ def test_a_response_has_a_value_per_eigenvalue_and_channel(name: str) -> None:
     assert response.ndim == 3
     assert not response.requires_grad
     assert torch.isfinite(response).all()
+
+
+@every_method
+def test_it_predicts_for_new_nodes_or_says_that_it_cannot(name: str, tmp_path: Path) -> None:
+    problem = planted_problem()
+    fitted = fit(small(name), problem)
+    fitted.model.save(tmp_path / "model")
+    edges, _ = problem.dataset.graph.edges()
+    more = torch.stack([torch.arange(48, 52), torch.arange(4)])
+    graph, x = (
+        Graph.from_edges(torch.cat([edges, more], dim=1), 52),
+        torch.cat([problem.dataset.features, torch.eye(12)[:4]]),
+    )
+    for model in (fitted.model, TrainedModel.load(tmp_path / "model")):
+        assert (model.network.num_nodes is None) == (not model.method.transductive)
+        if not model.method.transductive:
+            assert torch.isfinite(model.logits(graph, x)).all()
+            continue
+        with pytest.raises(
+            ValueError,
+            match=f"^{re.escape(name)} has a weight for each of the 48 nodes it was trained on, and this graph has 52: "
+            "train it on this graph, or use a method that predicts for new nodes, such as unifilter$",
+        ):
+            model.logits(graph, x)
 
 
 OTHER_TASKS: tuple[TaskName, ...] = ("multilabel", "regression")

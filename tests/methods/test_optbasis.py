@@ -82,16 +82,32 @@ def test_the_response_is_the_filter_of_each_hidden_channel() -> None:
     assert torch.allclose(fitted.logits, expected, atol=1e-3)
 
 
-def test_noise_is_an_option() -> None:
+def test_noise_falls_on_training_and_where_asked_on_evaluation() -> None:
     problem, nodes = awkward_problem(), torch.arange(40)
-    quiet = OptBasisMethod(hops=2).build(problem)
-    noisy = OptBasisMethod(hops=2, noise=0.1).build(problem)
-    for learner in (quiet, noisy):
-        learner.model.eval()
-    assert torch.equal(quiet.forward(nodes), quiet.forward(nodes))
-    assert not torch.equal(noisy.forward(nodes), noisy.forward(nodes))
+    x = problem.workspace.features("raw")
+    quiet, noisy, published = (
+        OptBasisMethod(hops=2, dropout=0.0, hidden_dropout=0.0, **changes).build(problem)
+        for changes in ({}, {"noise": 0.1}, {"noise": 0.1, "noise_in_evaluation": True})
+    )
+    for learner in (quiet, noisy, published):
+        model = learner.model
+        assert isinstance(model, OptBasisGNN)
+        assert torch.equal(model.hidden(x), model.hidden(x)) == (learner is quiet)
+        clean = torch.relu(model.input(x))
+        model.eval()
+        # In evaluation the noise is the same each time.
+        assert torch.equal(learner.forward(nodes), learner.forward(nodes))
+        found = model.hidden(x) - clean
+        assert found.std().item() == pytest.approx(0.1 if learner is published else 0.0, rel=0.1)
     with pytest.raises(ValueError, match="noise must not be negative, not -1"):
         OptBasisMethod(noise=-1).build(problem)
+
+
+def test_the_published_settings_have_the_noise_of_the_authors() -> None:
+    assert (OptBasisMethod().noise, OptBasisMethod().noise_in_evaluation) == (0.0, False)
+    for name in OptBasisMethod.presets:
+        preset = OptBasisMethod.preset(name)
+        assert (preset.noise, preset.noise_in_evaluation) == (1e-5, True)
 
 
 def test_the_filter_has_rates_of_its_own() -> None:

@@ -120,6 +120,13 @@ def test_evennet_treats_mirrored_frequencies_alike_whatever_it_learned() -> None
     assert torch.allclose(response(learner), response(learner).flip(0), atol=1e-5)
 
 
+def test_jacobiconv_has_the_sign_of_its_authors_in_their_settings_alone() -> None:
+    assert not JacobiConvMethod().published_sign
+    for name in JacobiConvMethod.presets:
+        preset = JacobiConvMethod.preset(name)
+        assert preset.published_sign == (preset.a != preset.b)  # where they are equal the sign changes nothing
+
+
 def test_jacobiconv_starts_with_ones_and_bounded_factors() -> None:
     learner = build(JacobiConvMethod(**options(a=1.5, b=0.25, alpha=0.5)))
     factor = 0.5 * math.tanh(1)

@@ -84,7 +84,7 @@ def test_ends_of_the_spectrum_are_enough_to_build_on(tmp_path: Path) -> None:
     assert learner.shape.facts == {"eigenvalues": 8}
     assert learner.forward(torch.arange(48)).shape == (48, 3)
     # The decomposition is kept, and read the next time.
-    assert len(list((tmp_path / "cache" / "eigen").glob("*-5-3.npz"))) == 1
+    assert len(list((tmp_path / "cache" / "eigenpairs").glob("*-5-3.npz"))) == 1
 
 
 @pytest.mark.parametrize(("width", "heads"), [(9, 1), (8, 3)])

@@ -262,3 +262,10 @@ def test_an_unknown_setting_is_named_with_those_there_are() -> None:
         UniFilterMethod.with_settings({"depth": 3})
     with pytest.raises(ValueError, match="homfilter has no setting 'depth'"):
         HomFilterMethod.preset("cora", depth=3)
+
+
+def test_settings_tuned_on_the_masks() -> None:
+    for name in ("citeseer", "actor", "chameleon", "texas"):
+        assert UniFilterMethod.preset(name, "tuned", split="geom-gcn-48-32-20") == UniFilterMethod()
+        assert UniFilterMethod.preset(name, "tuned", split="60") == UniFilterMethod.preset(name)
+    assert UniFilterMethod.preset("cora", "tuned", split="48") == UniFilterMethod.preset("cora")

@@ -19,25 +19,44 @@ from unifilter._internal.checks import without_torch_notices
 from unifilter.bases import Legendre, Uni
 from unifilter.factorization import eigenpairs
 from unifilter.nn import (
+    ACMGCN,
+    APPNP,
     ASGC,
+    FAGCN,
+    GAT,
     GCN,
+    GCNII,
+    GNNHF,
+    GNNLF,
     GPRGNN,
+    H2GCN,
+    LINKX,
     MLP,
     SGC,
     SIGN,
+    UFG,
+    WRGAT,
+    AdaptKry,
     BernNet,
+    ChannelFilter,
     ChebNet,
     ChebNetII,
     DecoupledFilter,
     EvenNet,
+    FavardGNN,
+    GloGNN,
     GraphModule,
+    GraphSAGE,
     HetFilter,
     HomFilter,
     JacobiConv,
     LearnedUniBasis,
+    MixHop,
     OptBasisGNN,
+    OrderedGNN,
     OrtFilter,
     ResidualGCN,
+    RestartFilter,
     SparseRows,
     Specformer,
     UniFilter,
@@ -54,22 +73,51 @@ MODULES: dict[str, Callable[[], GraphModule]] = {
     "decoupled": lambda: DecoupledFilter(
         CHANNELS, CLASSES, Legendre(), torch.tensor([1.0, 0.5, 0.2, 0.1]), HOPS, batch_norm=True
     ),
+    "restart": lambda: RestartFilter(CHANNELS, CLASSES, [0.5, 0.3, 0.2], 0.8, 0.2, HOPS),
+    "appnp": lambda: APPNP(CHANNELS, CLASSES, HOPS),
+    "gnn-lf": lambda: GNNLF(CHANNELS, CLASSES, HOPS),
+    "gnn-hf": lambda: GNNHF(CHANNELS, CLASSES, HOPS),
     "bernnet": lambda: BernNet(CHANNELS, CLASSES, HOPS),
     "gprgnn": lambda: GPRGNN(CHANNELS, CLASSES, HOPS),
     "evennet": lambda: EvenNet(CHANNELS, CLASSES, HOPS),
     "chebnetii": lambda: ChebNetII(CHANNELS, CLASSES, HOPS),
+    "ufg": lambda: UFG(CHANNELS, CLASSES, HOPS),
     "jacobiconv": lambda: JacobiConv(CHANNELS, CLASSES, hops=HOPS),
     "chebnet": lambda: ChebNet(CHANNELS, 8, CLASSES, HOPS),
     "optbasis": lambda: OptBasisGNN(CHANNELS, 8, CLASSES, HOPS),
+    "favard": lambda: FavardGNN(CHANNELS, 8, CLASSES, HOPS),
     "gcn": lambda: GCN(CHANNELS, 8, CLASSES),
     "gcn-res": lambda: ResidualGCN(CHANNELS, 8, CLASSES),
+    "gcnii": lambda: GCNII(CHANNELS, 8, CLASSES, 5),
+    "gat": lambda: GAT(CHANNELS, 4, CLASSES, heads=3, output_heads=2),
+    "graphsage": lambda: GraphSAGE(CHANNELS, 8, CLASSES),
+    "fagcn": lambda: FAGCN(CHANNELS, 8, CLASSES),
+    "ordered-gnn": lambda: OrderedGNN(CHANNELS, 8, CLASSES, num_layers=3, num_input_layers=2),
+    "wrgat": lambda: WRGAT(CHANNELS, 8, CLASSES, num_relations=3, original_edges=True),
+    "adaptkry": lambda: AdaptKry(CHANNELS, CLASSES, HOPS, tau=(0.5, 0.8)),
+    "adaptkry-beside": lambda: AdaptKry(CHANNELS, CLASSES, HOPS, combine="concatenate"),
+    "mixhop": lambda: MixHop(CHANNELS, 8, CLASSES),
     "sign": lambda: SIGN(CHANNELS, 8, CLASSES, HOPS),
+    "sign-paper": lambda: SIGN(CHANNELS, 8, CLASSES, HOPS, head="paper"),
     "sgc": lambda: SGC(CHANNELS, CLASSES, HOPS),
     "asgc": lambda: ASGC(CHANNELS, CLASSES, HOPS),
     "specformer": lambda: Specformer(CHANNELS, 8, CLASSES),
     "specformer-norm": lambda: Specformer(CHANNELS, 8, CLASSES, norm="layer"),
     "mlp": lambda: MLP(CHANNELS, 8, CLASSES, batch_norm=True),
+    "acm-gcn": lambda: ACMGCN(CHANNELS, 8, CLASSES),
+    "acmii-gcn": lambda: ACMGCN(CHANNELS, 8, CLASSES, filter_last=True, rectified=False),
+    "acm-gcn++": lambda: ACMGCN(CHANNELS, 8, CLASSES, layer_norm=True, residual=True, num_nodes=NODES),
+    "linkx": lambda: LINKX(NODES, CHANNELS, 8, CLASSES, 2, 2, 2),
+    "glognn": lambda: GloGNN(CHANNELS, 8, CLASSES, beta=100.0, delta=1.0, scaled=False),
+    "glognn++": lambda: GloGNN(CHANNELS, 8, CLASSES, NODES),
+    "h2gcn": lambda: H2GCN(CHANNELS, 8, CLASSES),
 }
+# Layers with a ReLU between them, or none that is a function of the graph's frequencies.
+WITHOUT_RESPONSE = (
+    "chebnet", "gcn", "gcn-res", "gcnii", "gat", "graphsage", "fagcn", "ordered-gnn", "wrgat", "sign", "sign-paper",
+    "mlp", "specformer-norm", "acm-gcn", "acmii-gcn", "acm-gcn++", "linkx", "glognn", "glognn++", "h2gcn", "adaptkry",
+    "adaptkry-beside", "mixhop",
+)  # fmt: skip
 
 every_module = pytest.mark.parametrize("name", MODULES)
 every_module_on_a_graph = pytest.mark.parametrize("name", [name for name in MODULES if name != "mlp"])
@@ -100,6 +148,8 @@ def trained(name: str, seed: int = 0) -> GraphModule:
         model.filter_weights.normal_()
     if isinstance(model, DecoupledFilter):
         model.filter_weights.data.abs_()  # of some, weights below zero count as zero
+    if isinstance(model, FavardGNN):
+        model.scales.data.abs_().add_(0.5)  # what it divides by
     return model.eval()
 
 
@@ -119,7 +169,7 @@ def test_every_module_is_here() -> None:
         return {kind}.union(*(below(one) for one in kind.__subclasses__()))
 
     ours = {kind for kind in below(GraphModule) if kind.__module__.startswith("unifilter.")}
-    assert {type(make()) for make in MODULES.values()} == ours - {GraphModule}
+    assert {type(make()) for make in MODULES.values()} == ours - {GraphModule, ChannelFilter}
 
 
 # Calls
@@ -205,6 +255,18 @@ def test_a_graph_of_another_size_is_refused(name: str) -> None:
     x, edge_index = example()
     with pytest.raises(ValueError, match="the graph has 60 nodes but the features have 59 rows: pass one row per node"):
         trained(name)(x[:59], Graph.from_edges(edge_index, NODES))
+
+
+@every_module_on_a_graph
+def test_a_weight_for_every_node_is_for_those_nodes_alone(name: str) -> None:
+    model, graph = trained(name), connected_graph(40)
+    x = signals(graph, CHANNELS, 0, torch.float32)
+    if model.num_nodes is None:
+        assert model(x, graph).shape == (40, CLASSES)
+        return
+    kind = type(model).__name__
+    with pytest.raises(ValueError, match=f"^{kind} has a weight for each of the 60 nodes .*, and this graph has 40: "):
+        model(x, graph)
 
 
 # What is kept from call to call
@@ -294,11 +356,7 @@ def test_a_state_holds_all_that_was_learned(name: str) -> None:
     check_close(other(x, edge_index), again(x, edge_index))
     lam = torch.linspace(0, 2, 9)
     found, expected = other.response(lam), again.response(lam)
-    assert (
-        (found is None)
-        == (expected is None)
-        == (name in ("chebnet", "gcn", "gcn-res", "sign", "mlp", "specformer-norm"))
-    )
+    assert (found is None) == (expected is None) == (name in WITHOUT_RESPONSE)
     if found is not None and expected is not None:
         assert torch.equal(found, expected)
 
@@ -348,7 +406,7 @@ def test_unifilter_without_a_basis_reads_rows_alone() -> None:
 @every_module
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_ten_steps_of_a_plain_training_loop_lower_the_loss(name: str, dtype: torch.dtype) -> None:
-    problem = planted_problem()
+    problem = planted_problem(MODULES[name]().num_nodes or 48)
     data = problem.dataset.to_data()
     x, nodes = data.x.to(dtype), torch.from_numpy(problem.train)
     torch.manual_seed(0)

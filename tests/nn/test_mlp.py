@@ -65,6 +65,28 @@ def test_hidden_layers_are_normalised_over_the_batch_and_the_last_is_not() -> No
     ]
 
 
+@pytest.mark.parametrize("batch_norm", [False, True])
+def test_a_plain_one_is_two_layers_of_torch(batch_norm: bool) -> None:
+    torch.manual_seed(0)
+    model = MLP(6, 6, 6, dropout=0.5, batch_norm=batch_norm, plain=True).eval()
+    first, last = model.layers
+    x = torch.randn(9, 6)
+    expected = last(torch.relu(model.norms[0](first(x))))
+    torch.testing.assert_close(model(x), expected)
+    torch.testing.assert_close(model.forward_on(lambda: x), expected)
+    model.dropout = 0.0
+    torch.testing.assert_close(model.train().forward_on(lambda: x), model(x))
+
+
+def test_a_plain_one_starts_as_torch_does() -> None:
+    torch.manual_seed(0)
+    model = MLP(400, 100, 25, plain=True)
+    for layer, inputs in zip(model.layers, (400, 100), strict=True):
+        for parameter in layer.parameters():
+            assert parameter.abs().max() <= 1 / math.sqrt(inputs)
+            assert parameter.abs().max() > 0.9 / math.sqrt(inputs)
+
+
 def test_what_was_learned_is_forgotten_on_reset() -> None:
     model = MLP(6, 5, 3, batch_norm=True)
     model(torch.randn(50, 6) + 3)

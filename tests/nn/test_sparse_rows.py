@@ -103,3 +103,14 @@ def test_a_second_derivative_is_refused_rather_than_wrong() -> None:
     (slope,) = torch.autograd.grad(product.square().sum(), factor, create_graph=True)
     with pytest.raises(RuntimeError, match="once_differentiable"):
         slope.sum().backward()
+
+
+def test_squared_lengths_and_other_values_in_the_same_places() -> None:
+    dense = torch.tensor([[0.0, 2.0, 1.0], [0.0, 0.0, 0.0], [3.0, 0.0, 0.0]])
+    with without_torch_notices():
+        rows = SparseRows(dense.to_sparse_csr())
+    assert rows.squared_lengths().tolist() == [[5.0], [0.0], [9.0]]
+    other = rows.with_values(torch.tensor([5.0, 6.0, 7.0]))
+    assert other.to_dense().tolist() == [[0.0, 5.0, 6.0], [0.0, 0.0, 0.0], [7.0, 0.0, 0.0]]
+    assert torch.equal(other.transposed_times(torch.eye(3)), other.to_dense().T)
+    assert torch.equal(rows.to_dense(), dense)

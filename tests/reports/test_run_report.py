@@ -86,6 +86,14 @@ def test_a_method_without_a_filter_has_importance_by_permutation(data: NodeDatas
     assert len(report["importance"]["features"]) == 6
 
 
+@pytest.mark.parametrize("method", ["evennet", "gprgnn", "appnp", "ufg"])
+def test_a_filter_on_another_basis_is_shown_by_its_response(data: NodeDataset, tmp_path: Path, method: str) -> None:
+    settings = {"features": "raw", "hops": 4, "hidden_channels": 8, "epochs": 10}
+    spectrum = write_report(finished(tmp_path / "a", data, method, 2, **settings))["spectrum"]
+    assert (spectrum["weight"], spectrum["frequency"]) == ([], [])
+    assert len(spectrum["response"]) == len(spectrum["lam"])
+
+
 def test_numbers_have_residuals_instead_of_classes(data: NodeDataset, tmp_path: Path) -> None:
     target = data.features[:, :1].double() * 7 + 100
     numbers = NodeDataset(

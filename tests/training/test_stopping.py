@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unifilter.training import LossWindow, Patience, StopRule
+from unifilter.training import EitherPatience, LossWindow, Patience, StopRule
 
 
 def steps(rule: StopRule, scores: Sequence[float], losses: Sequence[float] | None = None) -> list[str]:
@@ -41,6 +41,27 @@ def test_what_is_kept_can_be_another_than_what_is_waited_for() -> None:
 
 def test_what_is_no_number_is_no_improvement() -> None:
     assert steps(Patience(2), [math.nan, 0.1, math.nan, math.nan]) == ["", "+", "", "!"]
+    nothing = [math.nan] * 2
+    assert steps(EitherPatience(2), [*nothing[1:], 0.1, *nothing], [*nothing[1:], 1.0, *nothing]) == ["", "+", "", "!"]
+
+
+def test_either_patience_waits_for_the_score_and_the_loss() -> None:
+    scores = [0.5, 0.6, 0.6, 0.5, 0.4, 0.6, 0.5, 0.5, 0.7]
+    losses = [1.0, 0.9, 0.8, 0.7, 0.9, 0.9, 0.8, 0.8, 0.9]
+    # The fourth epoch has the lowest loss, but the third the highest score; the sixth is as good as the best score.
+    assert steps(EitherPatience(2), scores, losses) == ["+", "+", "+", "", "", "", "", "!", "+"]
+
+
+@given(st.lists(st.tuples(st.sampled_from([0.1, 0.2, 0.3]), st.sampled_from([1.0, 2.0, 3.0])), max_size=30))
+def test_either_patience_keeps_the_first_of_the_best_epochs(epochs: list[tuple[float, float]]) -> None:
+    answers = steps(EitherPatience(3), [score for score, _ in epochs], [loss for _, loss in epochs])
+    waited = 0
+    for epoch, (score, loss) in enumerate(epochs):
+        before = epochs[:epoch]
+        best = all((score, -loss) > (other, -worse) for other, worse in before)
+        no_worse = all(score >= other for other, _ in before) or all(loss <= other for _, other in before)
+        waited = 0 if no_worse else waited + 1
+        assert answers[epoch] == "+" * best + "!" * (waited >= 3)
 
 
 def test_loss_window_by_hand() -> None:
@@ -49,14 +70,16 @@ def test_loss_window_by_hand() -> None:
     assert steps(LossWindow(3), [0.0] * 9, losses) == ["+", "", "", "+", "", "", "+", "", "!"]
 
 
-@given(st.lists(st.floats(0, 10), max_size=30), st.integers(1, 8))
-def test_loss_window_is_the_published_rule(losses: list[float], window: int) -> None:
-    answers = steps(LossWindow(window), [0.0] * len(losses), losses)
-    for epoch, loss in enumerate(losses):
+@given(st.lists(st.tuples(st.floats(0, 10), st.floats(0, 1)), max_size=30), st.integers(1, 8))
+def test_loss_window_is_the_published_rule(values: list[tuple[float, float]], window: int) -> None:
+    losses, scores = [loss for loss, _ in values], [score for _, score in values]
+    by_loss, by_score = (steps(LossWindow(window, keep), scores, losses) for keep in ("loss", "score"))
+    for epoch, (loss, score) in enumerate(values):
         before = losses[epoch - window : epoch]
         stop = epoch > window and loss > sum(before) / window
-        best = loss < min(losses[:epoch], default=math.inf)
-        assert answers[epoch] == "+" * best + "!" * stop
+        lowest, highest = min(losses[:epoch], default=math.inf), max(scores[:epoch], default=-math.inf)
+        assert by_loss[epoch] == "+" * (loss < lowest) + "!" * stop
+        assert by_score[epoch] == "+" * (score > highest) + "!" * stop
 
 
 @pytest.mark.parametrize(
@@ -66,6 +89,8 @@ def test_loss_window_is_the_published_rule(losses: list[float], window: int) -> 
         lambda: Patience(3, "loss", ties=True),
         lambda: Patience(3, "loss", keep="score"),
         lambda: LossWindow(3),
+        lambda: LossWindow(3, keep="score"),
+        lambda: EitherPatience(2),
     ],
 )
 @given(values=st.lists(st.sampled_from([0.1, 0.2, 0.3, 0.4]), min_size=2, max_size=20), cut=st.integers(0, 20))
@@ -86,3 +111,7 @@ def test_settings_that_make_no_sense_are_refused() -> None:
         Patience(keep="last")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="window must be a whole number of at least 1, not -1: the papers use 200"):
         LossWindow(-1)
+    with pytest.raises(ValueError, match="keep must be one of 'score', 'loss', not 'last'"):
+        LossWindow(keep="last")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="patience must be a whole number of at least 1, not 0: the authors of APPNP"):
+        EitherPatience(0)

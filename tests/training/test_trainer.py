@@ -430,9 +430,11 @@ def test_nodes_that_cannot_be_learned_from_are_refused(options: dict[str, Any], 
     ("settings", "message"),
     [
         ({"epochs": 0}, "epochs must be a whole number of at least 1, not 0: the paper trains for at most 1000"),
-        ({"optimizer": "sgd"}, "optimizer must be one of 'adam', 'adamw', not 'sgd'"),
+        ({"optimizer": "lbfgs"}, "optimizer must be one of 'adam', 'adamw', 'sgd', not 'lbfgs'"),
         ({"metric": "f1"}, "metric must be one of 'accuracy', .*'neg_mae', not 'f1'"),
         ({"batch_size": 0}, "batch_size must be a whole number of at least 1, not 0: leave it out to train on all"),
+        ({"lr_decay": 0.1, "epochs": 11}, "lr_decay is 0.1, and 11 epochs need a rate from 0 to below 0.1, or nothing"),
+        ({"lr_decay": -0.1}, "lr_decay is -0.1, and 1000 epochs need a rate from 0 to below"),
     ],
 )
 def test_settings_that_make_no_sense_are_refused(settings: dict[str, Any], message: str) -> None:
@@ -453,6 +455,44 @@ def test_adamw_decays_weights_where_adam_adds_to_the_slope() -> None:
     assert (runs[0] - fresh).abs().max() <= 0.01 * (1 + 1e-4)
     assert ((runs[1] - fresh * (1 - 0.01 * 0.5)).abs() <= 0.01 * (1 + 1e-4)).all()
     assert not torch.equal(*runs)
+
+
+def test_sgd_goes_down_the_slope_and_its_rate_falls_in_a_line(tmp_path: Path) -> None:
+    def fresh() -> nn.Linear:
+        torch.manual_seed(0)
+        return nn.Linear(8, 3)
+
+    def trained(model: nn.Linear, **options: Any) -> list[Tensor]:
+        groups = [{"params": list(model.parameters()), "lr": 0.5, "weight_decay": 0.1}]
+        how = Optimisation(epochs=4, optimizer="sgd", lr_decay=0.2)
+        last: list[Tensor] = []
+
+        def watch(history: History) -> None:
+            last[:] = [parameter.detach().clone() for parameter in model.parameters()]
+            if history.epochs == options.get("interrupted_after"):
+                raise KeyboardInterrupt
+
+        checkpoint = options.get("checkpoint")
+        forward: Forward = lambda nodes: model(X[nodes])  # noqa: E731
+        train(
+            model, forward, Classification(LABELS), TRAIN, VAL, groups, Patience(), how,
+            checkpoint=checkpoint, on_epoch=watch,
+        )  # fmt: skip
+        return last
+
+    expected = fresh()
+    for epoch in range(4):
+        loss = nn.functional.cross_entropy(expected(X[TRAIN]), LABELS[TRAIN])
+        parameters = list(expected.parameters())
+        for parameter, slope in zip(parameters, torch.autograd.grad(loss, parameters), strict=True):
+            parameter.data -= 0.5 * (1 - 0.2 * epoch) * (slope + 0.1 * parameter.data)
+    whole = trained(fresh())
+    torch.testing.assert_close(whole, [parameter.detach() for parameter in expected.parameters()])
+    checkpoint = Checkpoint(tmp_path / "run.pt", "small")
+    with pytest.raises(TrainingInterrupted):
+        trained(fresh(), checkpoint=checkpoint, interrupted_after=2)
+    resumed = trained(fresh(), checkpoint=checkpoint)
+    assert all(torch.equal(left, right) for left, right in zip(resumed, whole, strict=True))
 
 
 def test_whoever_watches_can_stop_and_keeps_the_best_weights() -> None:

@@ -15,6 +15,7 @@ from unifilter.bases.change import to_chebyshev
 from unifilter.bases.chebyshev import Chebyshev
 from unifilter.bases.chebyshev_interpolation import ChebyshevInterpolation
 from unifilter.bases.even import Even
+from unifilter.bases.framelet import Framelet
 from unifilter.bases.heterophily import Heterophily
 from unifilter.bases.jacobi import Jacobi
 from unifilter.bases.legendre import Legendre
@@ -32,6 +33,7 @@ BASES: Registry[type[Basis]] = Registry(
         "chebyshev": Chebyshev,
         "chebyshev_interpolation": ChebyshevInterpolation,
         "even": Even,
+        "framelet": Framelet,
         "heterophily": Heterophily,
         "homophily": Monomial,
         "jacobi": Jacobi,
@@ -130,6 +132,7 @@ __all__ = [
     "Chebyshev",
     "ChebyshevInterpolation",
     "Even",
+    "Framelet",
     "Heterophily",
     "Jacobi",
     "Legendre",

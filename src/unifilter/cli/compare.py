@@ -15,6 +15,7 @@ from unifilter.cli.options import (
     AsJson,
     DataDir,
     Device,
+    DirectionOption,
     MetricOption,
     PresetOption,
     SplitName,
@@ -40,20 +41,21 @@ def compare_command(
     metric: MetricOption = None,
     out: Annotated[Path | None, typer.Option(help="The folder; by default comparisons/DATASET.")] = None,
     allow_missing_classes: AllowMissingClasses = False,
+    direction: DirectionOption = None,
     device: Device = "cpu",
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
     """Train each method, print accuracy, time and memory, and draw the learned filters on one axis."""
     check_methods(methods)
-    dataset = load_dataset(name_or_path, data_dir)
+    dataset = load_dataset(name_or_path, data_dir, direction=direction)
     folder = out or Path("comparisons") / dataset.name
     if folder.exists():
         raise ValueError(f"the folder {folder} exists: pass another --out")
     metric = metric or dataset.metric
     changes: dict[str, Any] = {"metric": metric, **({} if epochs is None else {"epochs": epochs})}
     names = list(dict.fromkeys(name.strip() for name in methods.split(",") if name.strip()))
-    built = [build_method(name, dataset, preset, changes) for name in names]
+    built = [build_method(name, dataset, split, preset, changes) for name in names]
     if not built:
         raise ValueError("--methods names nothing: pass comma-separated names")
     chosen = [dataset.split(split, index) for index in range(splits)]

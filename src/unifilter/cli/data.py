@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from unifilter.cli.options import AsJson, DataDir, SplitName
+from unifilter.cli.options import AsJson, DataDir, DirectionOption, SplitName
 from unifilter.cli.output import print_json, print_table
 from unifilter.data import ColumnSummary, DatasetSummary, NodeDataset, Split, describe
 from unifilter.data.splits import PART_NAMES
@@ -42,11 +42,12 @@ def info_command(
     name_or_path: Annotated[str, typer.Argument(help="Name of a data set, or path of a file or a folder of tables.")],
     split: SplitName = None,
     index: Annotated[int, typer.Option(help="Index of the split.")] = 0,
+    direction: DirectionOption = None,
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
     """Show size, classes, edges, features, homophily and duplicate nodes of a data set, and how much a split leaks."""
-    dataset = load_dataset(name_or_path, data_dir)
+    dataset = load_dataset(name_or_path, data_dir, direction=direction)
     chosen, problem = _choose_split(dataset, split, index)
     summary = describe(dataset, chosen)
     if as_json:
@@ -141,18 +142,20 @@ def _edge_lines(summary: DatasetSummary) -> list[tuple[str, str]]:
     facts = summary.edge_facts
     if facts is None:
         return []
+    directed = summary.direction != "undirected"
+    done = f"kept ({summary.direction})" if directed else "symmetrized"
     if facts.one_directional == 0:
         directions = "both"
     elif facts.one_directional == summary.edges:
-        directions = "one, symmetrized"
+        directions = f"one, {done}"
     else:
-        directions = f"both; one for {facts.one_directional:,} edges, symmetrized"
+        directions = f"both; one for {facts.one_directional:,} edges, {done}"
     return [
         ("edges listed", f"{facts.given:,}"),
         ("directions listed", directions),
         ("edge weights", "yes" if facts.weighted else "no"),
         ("repeated edges merged", f"{facts.duplicates:,}"),
-        ("self-loops dropped", f"{facts.self_loops:,}"),
+        (f"self-loops {'kept' if summary.self_loops == 'keep' else 'dropped'}", f"{facts.self_loops:,}"),
     ]
 
 

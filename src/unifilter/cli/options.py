@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from unifilter.data import Metric, NodeDataset
+from unifilter.graph import Direction
 from unifilter.methods import Method, Preset, find_method
 
 PresetOption = Annotated[
@@ -44,6 +45,13 @@ ClassWeight = Annotated[
     Literal["balanced"] | None,
     typer.Option(help="balanced: every class counts alike in the loss, however many nodes it has."),
 ]
+DirectionOption = Annotated[
+    Direction | None,
+    typer.Option(
+        help="Keep the direction of the edges in your files: a node hears from the nodes that it points to (out), or "
+        "from those that point to it (in). Only for message passing, such as gcn. Default: undirected."
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Settings = Annotated[
     list[str] | None,
@@ -57,15 +65,17 @@ def check_methods(names: str) -> None:
         find_method(name).check_installed()
 
 
-def build_method(name: str, dataset: NodeDataset, preset: Preset, changes: dict[str, Any]) -> Method:
-    """A method for a data set: published settings where it is a named one, and what the user changed."""
+def build_method(name: str, dataset: NodeDataset, split: str | None, preset: Preset, changes: dict[str, Any]) -> Method:
+    """A method for splits of a data set: published settings where it is a named one, and what the user changed."""
     if dataset.table is not None and "features" in changes:
         raise ValueError(
             f"--features scales arrays, and {dataset.name!r} is a table, whose columns are encoded by their kind: "
             "leave it out"
         )
     known = dataset.name if dataset.is_named else None
-    return find_method(name).preset(known, preset, task=dataset.task, **{"metric": dataset.metric, **changes})
+    rule = split or dataset.default_split
+    settings = {"metric": dataset.metric, **changes}
+    return find_method(name).preset(known, preset, split=rule, task=dataset.task, **settings)
 
 
 def parse_settings(pairs: list[str] | None) -> dict[str, Any]:

@@ -36,7 +36,8 @@ def predict_command(
     if out.exists() and not force:
         raise ValueError(f"{out} exists: pass --force to write over it, or another --out")
     trained = TrainedModel.load(_model_file(model))
-    dataset = load_dataset(graph, data_dir)
+    # A file says nothing of direction: it is read as the one that the model was trained on.
+    dataset = load_dataset(graph, data_dir, direction=trained.direction)
     logits = trained.logits(dataset.graph, dataset.inputs)
     predicted = trained.answers(logits)
     header, rows = _table(trained, predicted, logits)

@@ -17,6 +17,7 @@ from unifilter.cli.options import (
     ClassWeight,
     DataDir,
     Device,
+    DirectionOption,
     MetricOption,
     PresetOption,
     Settings,
@@ -60,13 +61,14 @@ def train_command(
         bool, typer.Option(help="Also train an MLP without the graph, to tell whether the graph helps.")
     ] = True,
     allow_missing_classes: AllowMissingClasses = False,
+    direction: DirectionOption = None,
     device: Device = "cpu",
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
     """Train a method on every split, print a table, and write a folder with report, records, model and plots."""
     check_methods(method)
-    dataset = load_dataset(name_or_path, data_dir)
+    dataset = load_dataset(name_or_path, data_dir, direction=direction)
     changes = parse_settings(settings)
     given = {
         "tau": _tau(tau),
@@ -77,8 +79,8 @@ def train_command(
         "epochs": epochs,
     }
     changes |= {name: value for name, value in given.items() if value is not None}
-    built = build_method(method, dataset, preset, changes)
     split = split or dataset.default_split
+    built = build_method(method, dataset, split, preset, changes)
     folder = out or Path("runs") / f"{dataset.name}-{method}-{split}"
     run = Run(
         folder,

@@ -15,6 +15,7 @@ from unifilter.cli.options import (
     AsJson,
     DataDir,
     Device,
+    DirectionOption,
     MetricOption,
     Settings,
     SplitName,
@@ -22,8 +23,9 @@ from unifilter.cli.options import (
     parse_settings,
 )
 from unifilter.cli.output import print_json, print_table, score_name, score_text
+from unifilter.data import NodeDataset
 from unifilter.datasets import load_dataset
-from unifilter.methods import find_method
+from unifilter.methods import Method, find_method, settings_for
 from unifilter.runs.left_out import UNVALIDATED, left_out_of, left_out_of_any
 
 if TYPE_CHECKING:
@@ -44,19 +46,21 @@ def tune_command(
     ] = None,
     seed: Annotated[int, typer.Option(help="Random seed of the search.", min=0)] = 0,
     allow_missing_classes: AllowMissingClasses = False,
+    direction: DirectionOption = None,
     device: Device = "cpu",
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
     """Tune a method's hyperparameters on the validation nodes and print the command that trains the best ones.
 
-    Candidate values are those of the published search spaces. Test nodes are never used.
+    The first trials are the published settings, if there are any for this data set, and the defaults. The values of the
+    others are those of the published search spaces. Test nodes are never used.
     """
     from unifilter.runs.tuning import tune  # needs optuna, which the other commands can do without
 
     check_methods(method)
     family = find_method(method)
-    dataset = load_dataset(name_or_path, data_dir)
+    dataset = load_dataset(name_or_path, data_dir, direction=direction)
     split = split or dataset.default_split
     fixed: dict[str, Any] = {"metric": metric or dataset.metric, **parse_settings(settings)}
     if epochs is not None:
@@ -78,6 +82,7 @@ def tune_command(
             chosen_splits,
             trials,
             fixed=fixed,
+            first=_starting_points(family, dataset, split),
             study=study,
             seed=seed,
             device=device,
@@ -90,6 +95,7 @@ def tune_command(
         typer.echo(f"unifilter: interrupted; {kept if study else lost}", err=True)
         raise typer.Exit(130) from None
     where = [] if data_dir is None else ["--data-dir", str(data_dir)]
+    where += [] if direction is None else ["--direction", direction]
     allowed = ["--allow-missing-classes"] * allow_missing_classes
     chosen = {**tuning.fixed, **tuning.best.settings}
     command = shlex.join(
@@ -125,6 +131,7 @@ def _print_tuning(tuning: Tuning, metric: str, marked: str) -> None:
     print_table(
         [
             *((name, _text(value)) for name, value in best.settings.items()),
+            *([] if best.settings else [("every setting", "its default")]),
             (f"validation {score_name(metric)}", score_text(best.val_score, metric) + marked),
             ("trials", f"{len(tuning.trials)}, {tuning.pruned} of them given up early"),
         ],
@@ -135,3 +142,11 @@ def _print_tuning(tuning: Tuning, metric: str, marked: str) -> None:
 def _text(value: Any) -> str:
     """As ``--set`` reads it."""
     return value if isinstance(value, str) else json.dumps(value)
+
+
+def _starting_points(family: type[Method], dataset: NodeDataset, split: str) -> list[dict[str, Any]]:
+    """The published settings, where there are any, and the defaults: a search should not end below them."""
+    defaults = family.task_defaults(dataset.task)
+    named = dataset.name if dataset.is_named else None
+    published = {**defaults, **settings_for(family.presets, named, split)}
+    return [defaults] if published == defaults else [published, defaults]

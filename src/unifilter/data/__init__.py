@@ -6,7 +6,7 @@ from unifilter.data.features import SCALINGS, FeatureScaling, features_digest, p
 from unifilter.data.frames import is_frame
 from unifilter.data.metric import METRICS, TASK_METRICS, Metric, TaskName
 from unifilter.data.node_choice import check_labelled, choose_nodes
-from unifilter.data.node_dataset import NodeDataset
+from unifilter.data.node_dataset import NodeDataset, short_split_name
 from unifilter.data.preparation import (
     ArrayPreparation,
     DataWarning,
@@ -63,5 +63,6 @@ __all__ = [
     "random_split",
     "scale_rows",
     "scale_spread",
+    "short_split_name",
     "stratified_split",
 ]

@@ -35,7 +35,7 @@ from unifilter.data.splits import (
 )
 from unifilter.data.table import Table
 from unifilter.data.table_encoder import TableEncoder
-from unifilter.graph import Graph, label_set_homophily, value_homophily
+from unifilter.graph import Direction, Graph, label_set_homophily, value_homophily
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
@@ -389,7 +389,9 @@ class NodeDataset:
         return linkx_split(self.strata, seed)
 
     def to_data(self, split: str | None = None, *, sparse: bool = False) -> Data:
-        """A PyG ``Data`` with ``x``, ``edge_index`` in both directions, ``y`` and, where there are splits, masks.
+        """A PyG ``Data`` with ``x``, ``edge_index``, ``y`` and, where there are splits, masks.
+
+        Undirected edges are there in both directions, directed ones in theirs.
 
         Args:
             split: Whose masks: a name that :meth:`split` takes; by default the first of ``splits``. The masks have
@@ -400,10 +402,11 @@ class NodeDataset:
         from torch_geometric.data import Data
 
         sources = torch.repeat_interleave(torch.arange(self.num_nodes), self.graph.row_start.cpu().diff())
+        ends = torch.stack([sources.to(self.graph.device), self.graph.neighbours.long()])
         keep_sparse = sparse or self.features.layout == torch.strided
         data = Data(
             x=self.features if keep_sparse else self.features.to_dense(),
-            edge_index=torch.stack([sources.to(self.graph.device), self.graph.neighbours.long()]),
+            edge_index=ends.flip(0) if self.graph.direction == "in" else ends,
             y=self.labels,
         )
         data.num_nodes = self.num_nodes
@@ -420,7 +423,14 @@ class NodeDataset:
         return data
 
     @classmethod
-    def from_data(cls, data: Data, name: str | None = None, *, metric: Metric = "accuracy") -> NodeDataset:
+    def from_data(
+        cls,
+        data: Data,
+        name: str | None = None,
+        *,
+        metric: Metric = "accuracy",
+        direction: Direction = "undirected",
+    ) -> NodeDataset:
         """A data set from a PyG ``Data``: ``x``, ``edge_index``, ``y`` and, where it has them, weights and masks.
 
         Args:
@@ -428,11 +438,12 @@ class NodeDataset:
                 become the splits ``"given"``.
             name: Name of the data set; by default ``data.name``, else ``"data"``.
             metric: How it is scored.
+            direction: Whether the direction of edges counts, as in :meth:`unifilter.Graph.from_edges`.
         """
         if getattr(data, "x", None) is None:
             raise ValueError("this Data object has no features: set data.x (a [num_nodes, num_features] tensor) first")
         features = pack_features(data.x)  # first: a matrix without columns may say any number of nodes
-        graph = Graph.from_data(data)
+        graph = Graph.from_data(data, direction=direction)
         y = getattr(data, "y", None)
         labels = torch.full((graph.num_nodes,), -1) if y is None else y
         if labels.ndim == 2 and labels.shape[1] == 1:
@@ -492,6 +503,11 @@ def _checked_targets(task: TaskName, targets: Any, nodes: int) -> Tensor | None:
                 "(unknown)"
             )
     return values
+
+
+def short_split_name(name: str) -> str:
+    """The short name of a rule of splits, such as ``"48"`` for ``"geom-gcn-48-32-20"``, if it has one."""
+    return next((short for short, full in _SHORT_NAMES.items() if full == name), name)
 
 
 def _full_name(name: str) -> str:

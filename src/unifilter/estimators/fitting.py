@@ -197,6 +197,7 @@ def _finish(
         target_scale=scale,
         nothing_learned=nothing_learned(task, logits, history, method.metric, problem.val, names),
         filter_unmoved=unmoved,
+        direction=problem.dataset.graph.direction,
     )
     return Fitted(model, history, logits, task, learner.refit)
 

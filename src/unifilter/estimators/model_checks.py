@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, get_args
 
 import torch
 from torch import Tensor
 
 from unifilter.data import TASK_METRICS
+from unifilter.graph import Direction
 from unifilter.methods import Method, ModelShape
 from unifilter.nn import GraphModule
 
@@ -52,6 +53,7 @@ _ENTRIES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "target_scale": (lambda value: value is None or _are_numbers(value), "a list of numbers, or nothing"),
     "nothing_learned": (lambda value: isinstance(value, str), "a text"),
     "filter_unmoved": (lambda value: isinstance(value, bool), "true or false"),
+    "direction": (lambda value: value in get_args(Direction), f"one of {', '.join(get_args(Direction))}"),
 }
 
 

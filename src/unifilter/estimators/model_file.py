@@ -27,7 +27,7 @@ from unifilter.estimators.model_checks import check_header, check_sizes, check_t
 from unifilter.estimators.trained_model import TrainedModel
 from unifilter.methods import METHODS, ModelShape
 
-_FORMAT = 3
+_FORMAT = 4
 _KEY = "unifilter"
 # A name that no parameter of a network can have.
 _SCORES = "conformal scores"
@@ -112,6 +112,7 @@ def _model(header: dict[str, Any], tensors: dict[str, Tensor]) -> TrainedModel:
         target_scale=scale,
         nothing_learned=header["nothing_learned"],
         filter_unmoved=header["filter_unmoved"],
+        direction=header["direction"],
     )
 
 
@@ -136,6 +137,7 @@ def _header(model: TrainedModel) -> dict[str, Any]:
         "target_scale": None if model.target_scale is None else model.target_scale.tolist(),
         "nothing_learned": model.nothing_learned,
         "filter_unmoved": model.filter_unmoved,
+        "direction": model.direction,
         "sha256": _NO_DIGEST,
     }
 

@@ -15,7 +15,7 @@ from torch import Tensor
 from unifilter.bases import Basis, Tridiagonal
 from unifilter.data import ArrayPreparation, DataWarning, Preparation, TaskName
 from unifilter.estimators.calibration import Calibration
-from unifilter.graph import as_graph
+from unifilter.graph import Direction, Graph, as_graph
 from unifilter.methods import Method, ModelShape
 from unifilter.nn import GraphModule
 
@@ -39,8 +39,9 @@ def check_outputs(outputs: Tensor) -> None:
 class TrainedModel:
     """A method, its settings and its trained network.
 
-    It knows nothing of the graph it was trained on, and works on any graph with the same feature columns. Estimators
-    hold one, runs and model files store it, explanations read it.
+    It knows nothing of the graph it was trained on, and works on any graph with the same feature columns; only what
+    has a weight for every node, such as LINKX, is for the same nodes in the same order. Estimators hold one, runs and
+    model files store it, explanations read it.
 
     Attributes:
         method: The method with its settings, those that were left open filled in.
@@ -55,6 +56,7 @@ class TrainedModel:
         target_center, target_scale: For regression, what turns outputs into numbers of the target's unit.
         nothing_learned: A sentence where training came to nothing, else empty.
         filter_unmoved: Whether the filter's weights are where they started.
+        direction: That of the graph it was trained on, which other graphs must have too.
 
     Example:
         >>> from unifilter import NodeClassifier, TrainedModel
@@ -79,6 +81,7 @@ class TrainedModel:
     target_scale: np.ndarray | None = None
     nothing_learned: str = ""
     filter_unmoved: bool = False
+    direction: Direction = "undirected"
 
     def __repr__(self) -> str:
         return (
@@ -95,10 +98,21 @@ class TrainedModel:
             x: Its features as in training, an array or a table; they are scaled or encoded as in training.
         """
         features = self.prepare(x)
+        known = self.graph_of(graph, len(features))
+        self.network.check_nodes(known.num_nodes, self.method.name)
         self.network.eval()
-        logits: Tensor = self.network(features, as_graph(graph, len(features), self_loops=self.network.self_loops))
+        logits: Tensor = self.network(features, known)
         check_outputs(logits)
         return logits
+
+    def graph_of(self, graph: Any, num_nodes: int | None = None) -> Graph:
+        """A graph as the network takes it, with the direction of the one it was trained on.
+
+        Args:
+            graph: Any graph that :func:`unifilter.graph.as_graph` takes.
+            num_nodes: Number of nodes that it must have.
+        """
+        return as_graph(graph, num_nodes, self_loops=self.network.self_loops, direction=self.direction)
 
     def prepare(self, x: Any, *, seen: bool = False) -> Tensor:
         """Features as the network takes them: in its precision, and scaled or encoded as in training.

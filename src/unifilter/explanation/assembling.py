@@ -185,7 +185,8 @@ def _found_in_run(files: RunFolder, data_dir: str | Path | None) -> dict[str, An
 
 def _dataset_of(config: dict[str, Any], data_dir: str | Path | None) -> NodeDataset:
     named = config["dataset"] in {entry.name for entry in CATALOGUE}
-    dataset = load_dataset(config["dataset"] if named else Path(config["source"]), data_dir)
+    where = config["dataset"] if named else Path(config["source"])
+    dataset = load_dataset(where, data_dir, direction=config["direction"])
     if dataset.checksum != config["checksum"]:
         raise ValueError(
             f"the data set {dataset.name!r} is not what the run was trained on (its checksum differs): "

@@ -13,7 +13,6 @@ from torch import Tensor
 from unifilter._internal.checks import as_feature_matrix, as_node_mask, check_choice, check_count
 from unifilter.estimators import TrainedModel
 from unifilter.explanation.filter_parts import FilterAndMLP, integrated_gradients
-from unifilter.graph import as_graph
 
 # Steps of the path integrals: fewer than for one node, since their errors average out over nodes. `gap` says what is
 # left; without batch normalization nothing is, for then the gradient is the same all the way.
@@ -136,7 +135,7 @@ def feature_importance(
         Importance('score', nodes=34, hops=4, features=34, classes=2)
     """
     parts = FilterAndMLP.of(model, "use permutation_importance")
-    known = as_graph(graph, self_loops=model.network.self_loops).to("cpu")
+    known = model.graph_of(graph).to("cpu")
     features = as_feature_matrix(model.prepare(x), known.num_nodes)
     if groups is None and names is None:
         groups, names = columns_of_table(model)

@@ -15,7 +15,7 @@ from unifilter._internal.checks import as_feature_matrix
 from unifilter._internal.columns import dense_columns
 from unifilter.estimators import NodeEstimator, TrainedModel
 from unifilter.explanation.filter_parts import FilterAndMLP, integrated_gradients
-from unifilter.graph import Graph, as_graph
+from unifilter.graph import Graph
 
 # Steps of the path integral; the MLP bends at a few of them only, and `gap` says what is left.
 _STEPS = 128
@@ -156,7 +156,7 @@ def _graph_and_features(
                 "a loaded model has no graph of its own: pass one, explain_node(model, node, graph=..., x=...)"
             )
         graph, x = data.graph, data.inputs
-    known = as_graph(graph, self_loops=trained.network.self_loops).to("cpu")
+    known = trained.graph_of(graph).to("cpu")
     return known, as_feature_matrix(trained.prepare(x, seen=seen), known.num_nodes)
 
 

@@ -14,7 +14,7 @@ from unifilter._internal.checks import as_labels, as_node_mask, check_count
 from unifilter.data import Classes, Table, check_labelled, is_frame, pack_features
 from unifilter.estimators import TrainedModel
 from unifilter.explanation.importance import Importance, column_groups
-from unifilter.graph import Graph, as_graph
+from unifilter.graph import Graph
 
 
 def permutation_importance(
@@ -61,8 +61,7 @@ def permutation_importance(
     check_count("repeats", repeats, "leave it out for 3")
     check_count("max_columns", max_columns, "leave it out for 64")
     features, group_names, permuted = _permutable(model, x, groups, names)
-    known = as_graph(graph, features.num_rows if isinstance(features, Table) else features.shape[0])
-    known = known.with_self_loops(model.network.self_loops)
+    known = model.graph_of(graph, features.num_rows if isinstance(features, Table) else features.shape[0])
     if len(group_names) > max_columns:
         raise ValueError(
             f"there are {len(group_names)} features, and to permute each takes {repeats} predictions of the whole "

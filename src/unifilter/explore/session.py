@@ -87,7 +87,7 @@ class Session:
             if not isinstance(name, str):
                 raise ValueError(f"the name of a method must be text, not {name!r}: choose one of {', '.join(METHODS)}")
         try:
-            methods = [self._build(find_method(name), epochs) for name in dict.fromkeys(names)]
+            methods = [self._build(find_method(name), split, epochs) for name in dict.fromkeys(names)]
         except MissingExtraError as error:
             raise ValueError(str(error)) from None  # of the request, for the page
         chosen = dataset.split(split)
@@ -138,12 +138,12 @@ class Session:
     def _published(self, method: type[Method]) -> bool:
         return self.opened.published and self.opened.dataset.name in method.presets
 
-    def _build(self, method: type[Method], epochs: int) -> Method:
+    def _build(self, method: type[Method], split: str, epochs: int) -> Method:
         """With the published settings where there are any for this data set."""
         dataset = self.opened.dataset
         method.check_installed()
         named = dataset.name if self.opened.published else None
-        built = method.preset(named, task=dataset.task, metric=dataset.metric, epochs=epochs)
+        built = method.preset(named, split=split, task=dataset.task, metric=dataset.metric, epochs=epochs)
         built.optimisation()  # which looks at the number of epochs
         return built
 

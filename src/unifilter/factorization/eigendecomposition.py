@@ -5,27 +5,19 @@ Only methods that work on the spectrum itself need them; everything polynomial d
 
 from __future__ import annotations
 
-import hashlib
-import logging
-import os
-import tempfile
-import time
-import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import psutil
 import scipy.linalg
 import scipy.sparse as sp
 import torch
 from torch import Tensor
 
-from unifilter._internal.files import whole_file
-from unifilter._internal.folders import user_folder
+from unifilter._internal.array_cache import cached_arrays
 from unifilter.factorization.block_eigensolver import block_size, largest_pairs
 from unifilter.graph import Graph
-
-ENVIRONMENT_VARIABLE = "UNIFILTER_CACHE"
 
 # A full decomposition takes two minutes at 5,000 nodes on two cores, and grows with the cube: some ten minutes at this
 # size. An epoch on all eigenvectors grows with the square. Actor, the largest graph that Specformer's authors decompose
@@ -33,11 +25,6 @@ ENVIRONMENT_VARIABLE = "UNIFILTER_CACHE"
 FULL_LIMIT = 8_000
 # How many of the smallest and largest are computed beyond that: what Specformer's authors take of Penn94.
 ENDS = (3_000, 3_000)
-
-# Where the machine does not say how much memory it has.
-_MEMORY_UNKNOWN = 16 * 2**30
-
-_log = logging.getLogger("unifilter")
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -71,7 +58,7 @@ def eigenpairs(
         graph: The graph.
         ends: How many of the smallest and how many of the largest. By default all, and on graphs of more than 8,000
             nodes 3,000 from each end.
-        cache_dir: Where they are kept; by default the folder ``eigen`` in the one that the environment variable
+        cache_dir: Where they are kept; by default the folder ``eigenpairs`` in the one that the environment variable
             ``UNIFILTER_CACHE`` names, else in the user's cache folder.
         memory_limit: Bytes that may be used; by default half of the machine's memory.
 
@@ -84,6 +71,7 @@ def eigenpairs(
         ...     eigenpairs(triangle, cache_dir=folder).values.round(decimals=4)
         tensor([0.0000, 1.5000, 1.5000])
     """
+    graph.require_undirected("an eigendecomposition")
     nodes = graph.num_nodes
     if ends is not None and (len(ends) != 2 or min(ends) < 0 or sum(ends) < 1):
         raise ValueError(f"ends must be two counts, at least one of them positive, not {ends!r}: pass (3000, 3000)")
@@ -91,29 +79,22 @@ def eigenpairs(
         ends = ENDS
     if ends is not None and sum(ends) >= nodes:
         ends = None
-    limit = _half_of_memory() if memory_limit is None else memory_limit
+    limit = psutil.virtual_memory().total // 2 if memory_limit is None else memory_limit
     needed = _bytes_needed(nodes, ends)
     if needed > limit:
         raise ValueError(
             f"the eigenpairs of {nodes:,} nodes need {needed / 2**30:.1f} GiB of memory, and {limit / 2**30:.1f} GiB "
             "may be used: ask for fewer (ends), or use a method that needs none"
         )
-    path = _cache_folder(cache_dir) / f"{graph.checksum}-{'all' if ends is None else f'{ends[0]}-{ends[1]}'}.npz"
-    if path.exists():
-        _log.info("eigenpairs of %s nodes: read from %s", f"{nodes:,}", path)
-        return _load(path)
-    started = time.monotonic()
-    values, vectors = _all_pairs(graph) if ends is None else _pairs_at_ends(graph, ends)
-    _save(path, values, vectors)
-    _log.info(
-        "eigenpairs of %s nodes: %s computed in %.1f s, kept in %s (%.0f MB)",
-        f"{nodes:,}",
-        "all" if ends is None else f"the {ends[0]:,} smallest and the {ends[1]:,} largest",
-        time.monotonic() - started,
-        path,
-        path.stat().st_size / 1e6,
-    )
-    return Eigenpairs(torch.from_numpy(values), torch.from_numpy(vectors))
+    which = "all" if ends is None else f"{ends[0]}-{ends[1]}"
+
+    def make() -> dict[str, np.ndarray]:
+        values, vectors = _all_pairs(graph) if ends is None else _pairs_at_ends(graph, ends)
+        return {"values": values, "vectors": vectors}
+
+    what = f"eigenpairs of {nodes:,} nodes ({which})"
+    found = cached_arrays(what, "eigenpairs", f"{graph.checksum}-{which}", make, cache_dir)
+    return Eigenpairs(torch.from_numpy(found["values"]), torch.from_numpy(found["vectors"]))
 
 
 def _all_pairs(graph: Graph) -> tuple[np.ndarray, np.ndarray]:
@@ -149,51 +130,3 @@ def _bytes_needed(nodes: int, ends: tuple[int, int] | None) -> int:
     if ends is None:
         return 8 * 4 * nodes**2
     return 8 * nodes * (2 * sum(ends) + 6 * block_size(max(ends), nodes))
-
-
-def _half_of_memory() -> int:
-    try:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
-    except (AttributeError, ValueError, OSError):  # not on this platform
-        return _MEMORY_UNKNOWN // 2
-
-
-def _cache_folder(cache_dir: str | Path | None) -> Path:
-    """The folder, which exists and can be written to: better to know before an hour of work than after."""
-    folder = user_folder(cache_dir, ENVIRONMENT_VARIABLE, "eigen")
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            pass
-    except OSError as error:
-        raise ValueError(
-            f"eigenpairs cannot be kept in {folder} ({error.strerror}): set {ENVIRONMENT_VARIABLE} to a folder that "
-            "can be written to"
-        ) from error
-    return folder
-
-
-def _digest(name: str, values: np.ndarray, vectors: np.ndarray) -> str:
-    digest = hashlib.sha256(f"{name} {vectors.shape}\n".encode())
-    digest.update(values.astype("<f4").data)
-    digest.update(vectors.astype("<f4", copy=False).data)
-    return digest.hexdigest()
-
-
-def _save(path: Path, values: np.ndarray, vectors: np.ndarray) -> None:
-    with whole_file(path) as file:
-        np.savez(file, values=values, vectors=vectors, digest=np.array(_digest(path.name, values, vectors)))
-
-
-def _load(path: Path) -> Eigenpairs:
-    """What the file holds, whose digest covers the graph's checksum (its name) and every number."""
-    try:
-        # Opened here, since numpy leaves a file open that it cannot read.
-        with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
-            values, vectors, digest = file["values"], file["vectors"], str(file["digest"])
-        whole = digest == _digest(path.name, values, vectors)
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zipfile.LargeZipFile) as error:
-        raise ValueError(f"{path} is not a whole cache file ({error}): delete it to compute it again") from error
-    if not whole:
-        raise ValueError(f"{path} does not hold what was written to it: delete it to compute it again")
-    return Eigenpairs(torch.from_numpy(values), torch.from_numpy(vectors))

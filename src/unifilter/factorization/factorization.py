@@ -60,6 +60,7 @@ def factorize(
     if columns_per_block is not None:
         check_count("columns_per_block", columns_per_block, "leave it out for a width that suits the cache")
     features = as_feature_matrix(x, graph.num_nodes)
+    graph.require_undirected("the factorization")
     rows = graph.to(features.device).compressed_rows
     vectors, alpha, beta, norm, dimension = lanczos(rows, features, hops, reorthogonalize, columns_per_block)
     _check_lengths(norm)

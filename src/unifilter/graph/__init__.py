@@ -1,7 +1,8 @@
 """The graph and what can be measured on it: propagation, homophily, frequencies of signals."""
 
+from unifilter.graph.adjacency import Duplicates
 from unifilter.graph.edge_facts import EdgeFacts
-from unifilter.graph.graph import Duplicates, Graph, SelfLoops
+from unifilter.graph.graph import Direction, Graph, SelfLoops
 from unifilter.graph.graph_like import as_graph
 from unifilter.graph.homophily import (
     HomophilyEstimate,
@@ -13,8 +14,10 @@ from unifilter.graph.homophily import (
 )
 from unifilter.graph.signals import dirichlet_energy, signal_frequency
 from unifilter.graph.target_homophily import label_set_homophily, value_homophily
+from unifilter.graph.two_hop import two_hop_graph
 
 __all__ = [
+    "Direction",
     "Duplicates",
     "EdgeFacts",
     "Graph",
@@ -29,5 +32,6 @@ __all__ = [
     "label_set_homophily",
     "node_homophily",
     "signal_frequency",
+    "two_hop_graph",
     "value_homophily",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,6 +18,7 @@ from unifilter._internal.checks import (
     check_edges,
     without_torch_notices,
 )
+from unifilter.graph.adjacency import Duplicates, merged_adjacency, with_loops
 from unifilter.graph.edge_facts import EdgeFacts
 from unifilter.kernels.compressed_rows import CompressedRows
 from unifilter.kernels.propagate import propagate
@@ -30,23 +31,28 @@ if TYPE_CHECKING:
 # other graphs are normalised first.
 _ORDINARY_DEGREES = (2.0**-20, 2.0**40)
 
-SelfLoops = Literal["remove", "add"]
-Duplicates = Literal["sum", "max"]
+SelfLoops = Literal["remove", "add", "keep"]
+Direction = Literal["undirected", "out", "in"]
 
 
 class Graph:
-    r"""An undirected graph with the propagation matrix
-    :math:`\mathbf{P} = \mathbf{D}^{-1/2} \mathbf{A} \mathbf{D}^{-1/2}`.
+    r"""A graph with the propagation matrix :math:`\mathbf{P} = \mathbf{D}^{-1/2} \mathbf{A} \mathbf{D}^{-1/2}`.
 
     Build one with :meth:`from_edges`, :meth:`from_scipy`, :meth:`from_networkx` or :meth:`from_data`.
-    Whatever goes in, the adjacency :math:`\mathbf{A}` that comes out is symmetric and non-negative:
+    Whatever goes in, the adjacency :math:`\mathbf{A}` that comes out is non-negative and, by default, symmetric:
 
     * direction is dropped; where the two directions of an edge carry different weights, the larger one counts;
     * the same edge listed twice in one direction is one edge; where weights are given they merge by ``duplicates``,
       without weights the edge has weight 1;
     * an edge of weight zero is no edge;
-    * self-loops are removed, or (``self_loops="add"``) replaced by one loop of weight 1 on every node;
+    * self-loops are removed, or (``self_loops="add"``) replaced by one loop of weight 1 on every node, or
+      (``self_loops="keep"``) kept as they are listed;
     * an isolated node has a zero row in :math:`\mathbf{P}`.
+
+    With ``direction="out"`` the graph stays directed: a node hears from the nodes it points to, row i of
+    :math:`\mathbf{A}` has its out-edges, and :math:`\mathbf{D}` are the row sums. With ``"in"`` it hears from the nodes
+    that point to it, as in PyG. Message passing (GCN, GAT, ...) accepts such a graph. Whatever needs a symmetric matrix
+    refuses it: the factorization, polynomial filters, eigenvectors and frequencies.
 
     ``edge_facts`` says what the edge list was like (:class:`unifilter.graph.EdgeFacts`), where that is known.
     A graph does not change once it is built, so whatever is cached on it stays true.
@@ -66,15 +72,17 @@ class Graph:
         *,
         self_loops: SelfLoops,
         duplicates: Duplicates,
+        direction: Direction = "undirected",
         edge_facts: EdgeFacts | None = None,
     ) -> None:
-        # Compressed rows of the symmetric adjacency; `weights` is None where every weight is 1, which saves the
-        # kernels a load and a multiplication per edge.
+        # Compressed rows of the adjacency: row i has the nodes that i hears from. `weights` is None where every weight
+        # is 1, which saves the kernels a load and a multiplication per edge.
         self.row_start = row_start
         self.neighbours = neighbours
         self.weights = weights
         self.self_loops = self_loops
         self.duplicates = duplicates
+        self.direction = direction
         # Where the graph came from, not what it is: neither the checksum nor any result depends on it.
         self.edge_facts = edge_facts
         self._matrices: dict[torch.dtype, Tensor] = {}
@@ -90,6 +98,7 @@ class Graph:
         *,
         self_loops: SelfLoops = "remove",
         duplicates: Duplicates = "sum",
+        direction: Direction = "undirected",
     ) -> Graph:
         """A graph from an edge list in PyG's form.
 
@@ -97,43 +106,65 @@ class Graph:
             edge_index: Integers of shape ``[2, num_listed_edges]``; each edge once, in both directions, or both.
             num_nodes: Number of nodes; by default one more than the largest index.
             edge_weight: One non-negative number per listed edge; by default every edge has weight 1.
-            self_loops: ``"remove"`` them, or ``"add"`` one of weight 1 to every node.
+            self_loops: ``"remove"`` them, ``"add"`` one of weight 1 to every node instead, or ``"keep"`` those listed.
             duplicates: How the weights of an edge listed twice in one direction merge, ``"sum"`` or ``"max"``.
+            direction: ``"undirected"`` drops it; with ``"out"`` a node hears from the nodes that it points to, with
+                ``"in"`` from those that point to it.
         """
         source, target, nodes = check_edges(edge_index, num_nodes)
         weight = check_edge_weight(edge_weight, source, target)
-        check_choice("self_loops", self_loops, ("remove", "add"))
-        check_choice("duplicates", duplicates, ("sum", "max"))
-        directed, merged = _merged_adjacency(source, target, weight, nodes, duplicates)
-        adjacency = directed.maximum(directed.T).tocsr()
-        one_directional = adjacency.nnz - directed.nnz
-        if self_loops == "add":
-            adjacency = (adjacency + sp.identity(nodes, dtype=adjacency.dtype, format="csr")).tocsr()
+        check_choice("self_loops", self_loops, get_args(SelfLoops))
+        check_choice("duplicates", duplicates, get_args(Duplicates))
+        check_choice("direction", direction, get_args(Direction))
+        listed, merged = merged_adjacency(source, target, weight, nodes, duplicates, self_loops == "keep")
+        both_ways = listed.maximum(listed.T).tocsr()
+        one_directional = both_ways.nnz - listed.nnz
+        adjacency = sp.csr_array({"undirected": both_ways, "out": listed, "in": listed.T}[direction])
+        graph = cls._from_adjacency(
+            with_loops(adjacency) if self_loops == "add" else adjacency,
+            edge_index.device if isinstance(edge_index, Tensor) else torch.device("cpu"),
+            self_loops=self_loops,
+            duplicates=duplicates,
+            direction=direction,
+        )
+        graph.edge_facts = EdgeFacts(
+            given=len(source),
+            one_directional=one_directional,
+            duplicates=merged,
+            self_loops=int((source == target).sum()),
+            weighted=graph.weights is not None,
+        )
+        return graph
+
+    @classmethod
+    def _from_adjacency(cls, adjacency: sp.csr_array, device: torch.device, **kinds: Any) -> Graph:
+        """From compressed rows with what is asked for done to them already."""
         adjacency.sort_indices()
-        weighted = weight is not None and bool((adjacency.data != 1).any())
-        device = edge_index.device if isinstance(edge_index, Tensor) else torch.device("cpu")
+        weighted = bool((adjacency.data != 1).any())
         graph = cls(
             torch.from_numpy(adjacency.indptr.astype(np.int64)).to(device),
             # Node indices in 32 bits halve what the kernels read; no graph that fits in memory has 2^31 nodes.
             torch.from_numpy(adjacency.indices.astype(np.int32)).to(device),
             torch.from_numpy(adjacency.data).to(device) if weighted else None,
-            self_loops=self_loops,
-            duplicates=duplicates,
-            edge_facts=EdgeFacts(
-                given=len(source),
-                one_directional=one_directional,
-                duplicates=merged,
-                self_loops=int((source == target).sum()),
-                weighted=weighted,
-            ),
+            **kinds,
         )
         if weighted:
             graph._check_degrees()
         return graph
 
     @classmethod
-    def from_scipy(cls, adjacency: Any, *, self_loops: SelfLoops = "remove", duplicates: Duplicates = "sum") -> Graph:
-        """A graph from a square adjacency, scipy sparse or numpy; its non-zero values are the weights."""
+    def from_scipy(
+        cls,
+        adjacency: Any,
+        *,
+        self_loops: SelfLoops = "remove",
+        duplicates: Duplicates = "sum",
+        direction: Direction = "undirected",
+    ) -> Graph:
+        """A graph from a square adjacency, scipy sparse or numpy; its non-zero values are the weights.
+
+        An entry in row i and column j is an edge from i to j. The rest is as in :meth:`from_edges`.
+        """
         entries = sp.coo_array(adjacency)
         if len(entries.shape) != 2 or entries.shape[0] != entries.shape[1]:
             raise ValueError(f"an adjacency must be square, this one is {entries.shape}: pass an n x n matrix")
@@ -143,6 +174,7 @@ class Graph:
             edge_weight=entries.data,
             self_loops=self_loops,
             duplicates=duplicates,
+            direction=direction,
         )
 
     @classmethod
@@ -153,6 +185,7 @@ class Graph:
         *,
         self_loops: SelfLoops = "remove",
         duplicates: Duplicates = "sum",
+        direction: Direction = "undirected",
     ) -> Graph:
         """A graph from a networkx graph; nodes are numbered in the order networkx lists them.
 
@@ -160,9 +193,15 @@ class Graph:
             graph: The networkx graph.
             weight: The edge attribute that holds the weight (1 where an edge lacks it), as everywhere in networkx;
                 ``None`` ignores weights.
-            self_loops: ``"remove"`` them, or ``"add"`` one of weight 1 to every node.
+            self_loops: ``"remove"`` them, ``"add"`` one of weight 1 to every node instead, or ``"keep"`` them.
             duplicates: How parallel edges of a multigraph merge, ``"sum"`` or ``"max"``.
+            direction: As in :meth:`from_edges`; keep it ``"undirected"`` unless the graph is a ``DiGraph``.
         """
+        if direction != "undirected" and not graph.is_directed():
+            raise ValueError(
+                f"direction is {direction!r}, and this networkx graph has no directed edges: pass a DiGraph, or leave "
+                "direction out"
+            )
         number = {node: index for index, node in enumerate(graph.nodes)}
         ends = np.array([(number[u], number[v]) for u, v in graph.edges()], dtype=np.int64).reshape(-1, 2)
         weights = (
@@ -171,11 +210,23 @@ class Graph:
             else np.array([value for *_, value in graph.edges(data=weight, default=1)], dtype=np.float64)
         )
         return cls.from_edges(
-            ends.T, num_nodes=len(number), edge_weight=weights, self_loops=self_loops, duplicates=duplicates
+            ends.T,
+            num_nodes=len(number),
+            edge_weight=weights,
+            self_loops=self_loops,
+            duplicates=duplicates,
+            direction=direction,
         )
 
     @classmethod
-    def from_data(cls, data: Data, *, self_loops: SelfLoops = "remove", duplicates: Duplicates = "sum") -> Graph:
+    def from_data(
+        cls,
+        data: Data,
+        *,
+        self_loops: SelfLoops = "remove",
+        duplicates: Duplicates = "sum",
+        direction: Direction = "undirected",
+    ) -> Graph:
         """A graph from a PyG ``Data``: its ``edge_index``, ``num_nodes`` and, where it has one, ``edge_weight``."""
         if getattr(data, "edge_index", None) is None:
             raise ValueError("this Data object has no edge_index: set data.edge_index (a [2, num_edges] tensor) first")
@@ -185,11 +236,12 @@ class Graph:
             edge_weight=getattr(data, "edge_weight", None),
             self_loops=self_loops,
             duplicates=duplicates,
+            direction=direction,
         )
 
     def __getstate__(self) -> dict[str, Any]:
         # What is cached is found again, and torch cannot pickle sparse tensors.
-        names = ("row_start", "neighbours", "weights", "self_loops", "duplicates", "edge_facts")
+        names = ("row_start", "neighbours", "weights", "self_loops", "duplicates", "direction", "edge_facts")
         return {**{name: getattr(self, name) for name in names}, "_matrices": {}, "cache": {}}
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Graph:
@@ -197,10 +249,11 @@ class Graph:
         return self
 
     def __repr__(self) -> str:
+        direction = "" if self.is_undirected else f", direction={self.direction!r}"
         return (
             f"{type(self).__name__}(num_nodes={self.num_nodes}, num_edges={self.num_edges}, "
             f"weighted={self.weights is not None}, self_loops={self.self_loops!r}, "
-            f"duplicates={self.duplicates!r}, isolated={int(self.isolated.sum())})"
+            f"duplicates={self.duplicates!r}, isolated={int(self.isolated.sum())}{direction})"
         )
 
     @property
@@ -208,10 +261,26 @@ class Graph:
         return self.row_start.numel() - 1
 
     @property
+    def is_undirected(self) -> bool:
+        return self.direction == "undirected"
+
+    def require_undirected(self, what: str) -> None:
+        """Refuse a directed graph.
+
+        Args:
+            what: What needs a symmetric matrix.
+        """
+        if not self.is_undirected:
+            raise ValueError(
+                f"{what} needs an undirected graph, and this one is directed (direction={self.direction!r}): build it "
+                'with direction="undirected", or use a method of message passing, such as gcn'
+            )
+
+    @property
     def num_edges(self) -> int:
-        """Undirected edges, each counted once; self-loops are not counted."""
-        loops = self.num_nodes if self.self_loops == "add" else 0
-        return (self.neighbours.numel() - loops) // 2
+        """Undirected edges, each counted once, or directed ones; self-loops are not counted."""
+        entries = self.neighbours.numel() - int(self._is_loop.sum())
+        return entries // 2 if self.is_undirected else entries
 
     @property
     def device(self) -> torch.device:
@@ -227,23 +296,29 @@ class Graph:
             None if self.weights is None else self.weights.to(device),
             self_loops=self.self_loops,
             duplicates=self.duplicates,
+            direction=self.direction,
             edge_facts=self.edge_facts,
         )
 
     def with_self_loops(self, self_loops: SelfLoops) -> Graph:
-        """The same graph with a loop of weight 1 on every node, or with none; itself where it is so already."""
-        if self_loops == self.self_loops:
+        """The same graph with one more loop of weight 1 on every node (``"add"``), or without loops (``"remove"``).
+
+        It is the graph itself where it is so already. A loop that was kept has a weight of 2 when another is added.
+        """
+        check_choice("self_loops", self_loops, get_args(SelfLoops))
+        if self_loops in (self.self_loops, "keep"):
             return self
-        edges, weights = self.edges()
-        graph = Graph.from_edges(
-            edges,
-            self.num_nodes,
-            None if self.weights is None else weights,
-            self_loops=self_loops,
-            duplicates=self.duplicates,
-        )
-        graph.edge_facts = self.edge_facts
-        return graph
+        weights = np.ones(self.neighbours.numel(), np.float32) if self.weights is None else self.weights.cpu().numpy()
+        shape = (self.num_nodes, self.num_nodes)
+        adjacency = sp.csr_array((weights, self.neighbours.cpu().numpy(), self.row_start.cpu().numpy()), shape=shape)
+        if self_loops == "remove":
+            rows = self._row_of_entry.cpu().numpy()
+            apart = ~self._is_loop.cpu().numpy()
+            adjacency = sp.csr_array((weights[apart], (rows[apart], adjacency.indices[apart])), shape=shape)
+        else:
+            adjacency = with_loops(adjacency)
+        kinds = {"duplicates": self.duplicates, "direction": self.direction, "edge_facts": self.edge_facts}
+        return Graph._from_adjacency(adjacency, self.device, self_loops=self_loops, **kinds)
 
     @cached_property
     def checksum(self) -> str:
@@ -254,8 +329,9 @@ class Graph:
 
     def update_digest(self, digest: Any) -> None:
         """Add the nodes, edges and weights to a digest of :mod:`hashlib`."""
-        edges, weights = self.edges()
-        digest.update(f"{self.num_nodes} {self.self_loops}\n".encode())
+        direction = "" if self.is_undirected else f" {self.direction}"
+        digest.update(f"{self.num_nodes} {self.self_loops}{direction}\n".encode())
+        edges, weights = self.edges() if self.self_loops != "keep" else self._entries()
         digest.update(edges.cpu().numpy().astype("<i8").tobytes())
         if self.weights is not None:
             digest.update(weights.cpu().numpy().astype("<f8").tobytes())
@@ -271,24 +347,40 @@ class Graph:
 
     @cached_property
     def isolated(self) -> Tensor:
-        """Nodes without an edge to another node, bool ``[num_nodes]``."""
-        loops = 1 if self.self_loops == "add" else 0
-        return self.row_start.diff() == loops
+        """Nodes without an edge to or from another node, bool ``[num_nodes]``."""
+        apart = ~self._is_loop
+        reached = torch.zeros(self.num_nodes, dtype=torch.bool, device=self.device)
+        reached[self._row_of_entry[apart]] = True
+        if not self.is_undirected:
+            reached[self.neighbours.long()[apart]] = True
+        return ~reached
 
     @cached_property
     def _row_of_entry(self) -> Tensor:
         nodes = torch.arange(self.num_nodes, device=self.device)
         return torch.repeat_interleave(nodes, self.row_start.diff())
 
+    @cached_property
+    def _is_loop(self) -> Tensor:
+        """Which entries of the compressed rows are self-loops."""
+        return self._row_of_entry == self.neighbours
+
+    def _entries(self) -> tuple[Tensor, Tensor]:
+        """Every entry of the adjacency: its row and column, ``[2, entries]``, and its weight."""
+        weights = torch.ones(self.neighbours.numel(), device=self.device) if self.weights is None else self.weights
+        return torch.stack([self._row_of_entry, self.neighbours.long()]), weights
+
     def edges(self) -> tuple[Tensor, Tensor]:
-        """Each undirected edge once, ``edge_index`` ``[2, num_edges]`` with the smaller node first, and its weight."""
-        source, target = self._row_of_entry, self.neighbours.long()
-        once = source < target
-        weight = torch.ones(self.num_edges, device=self.device) if self.weights is None else self.weights[once]
-        return torch.stack([source[once], target[once]]), weight
+        """Each edge once, ``edge_index`` ``[2, num_edges]``, and its weight; self-loops are left out.
+
+        An undirected edge has the smaller node first. A directed one goes from the first node to the second.
+        """
+        ends, weights = self._entries()
+        once = ends[0] < ends[1] if self.is_undirected else ends[0] != ends[1]
+        return ends[:, once].flip(0) if self.direction == "in" else ends[:, once], weights[once]
 
     def adjacency(self, dtype: torch.dtype = torch.float32) -> Tensor:
-        """The symmetric adjacency as a torch CSR tensor; weights that the precision cannot hold are refused."""
+        """The adjacency as a torch CSR tensor; weights that the precision cannot hold are refused."""
         adjacency = self._weighted_rows.adjacency(dtype)
         values = adjacency.values()
         wrong = ~(torch.isfinite(values) & (values > 0))
@@ -310,8 +402,10 @@ class Graph:
         r"""The arrays that the kernels take.
 
         They hold the weights as they are, or, where degrees leave the range in which single precision is safe, the
-        entries of :math:`\mathbf{P}` with degrees of 1: either way :math:`\mathbf{P}` is the same.
+        entries of :math:`\mathbf{P}` with degrees of 1: either way :math:`\mathbf{P}` is the same. The kernels rely on
+        its symmetry.
         """
+        self.require_undirected("this product with P")
         if self._has_ordinary_degrees:
             return self._weighted_rows
         ones = torch.ones(self.num_nodes, dtype=torch.float64, device=self.device)
@@ -379,6 +473,8 @@ class Graph:
         return self._matrices[dtype]
 
     def _compute_matrix(self, dtype: torch.dtype) -> Tensor:
+        if not self.is_undirected:
+            return self._directed_matrix(dtype)
         if not self._has_ordinary_degrees:
             return self.compressed_rows.adjacency(dtype)
         adjacency, root = self.adjacency(dtype), self.root_degree(dtype)
@@ -387,6 +483,24 @@ class Graph:
         with without_torch_notices():
             return torch.sparse_csr_tensor(
                 adjacency.crow_indices(), columns, values, adjacency.shape, check_invariants=False
+            )
+
+    def _directed_matrix(self, dtype: torch.dtype) -> Tensor:
+        """The same of a directed graph. A node that hears from nobody has no degree to divide by: it sends nothing."""
+        (rows, columns), weights = self._entries()
+        root = self.degree.sqrt()
+        scale = torch.where(root > 0, 1 / root, 0.0)
+        values = (weights.double() * scale[rows] * scale[columns]).to(dtype)
+        wrong = ~torch.isfinite(values)
+        if wrong.any():
+            first = int(wrong.nonzero()[0])
+            raise ValueError(
+                f"P has the entry {values[first].item()} for node {int(rows[first])} and its neighbor "
+                f"{int(columns[first])}: the weights of this directed graph differ by too many magnitudes, scale them"
+            )
+        with without_torch_notices():
+            return torch.sparse_csr_tensor(
+                self.row_start, columns, values, (self.num_nodes, self.num_nodes), check_invariants=False
             )
 
     def _check_degrees(self) -> None:
@@ -413,46 +527,3 @@ class Graph:
             )
         if x.device != self.device:
             raise ValueError(f"the signal is on {x.device} and the graph on {self.device}: move it with .to()")
-
-
-def _merged_adjacency(
-    source: np.ndarray, target: np.ndarray, weight: np.ndarray | None, num_nodes: int, duplicates: Duplicates
-) -> tuple[sp.csr_array, int]:
-    """The directed adjacency without loops, one entry per listed pair, and how many repetitions were merged."""
-    keep = source != target
-    values = np.ones(len(source), dtype=np.float32) if weight is None else weight
-    keep &= values > 0
-    source, target, values = source[keep], target[keep], values[keep]
-    adjacency = sp.csr_array((values, (source, target)), shape=(num_nodes, num_nodes))
-    if weight is None:
-        adjacency.sum_duplicates()
-        adjacency.data[:] = 1
-    elif duplicates == "max" and adjacency.nnz:
-        # scipy can only sum duplicates: sort so that the largest of each pair comes first, keep the first.
-        order = np.lexsort((-values, target, source))
-        pair = source[order] * np.int64(num_nodes) + target[order]
-        first = order[np.r_[True, pair[1:] != pair[:-1]]]
-        adjacency = sp.csr_array((values[first], (source[first], target[first])), shape=(num_nodes, num_nodes))
-    else:
-        adjacency.sum_duplicates()
-        if not np.isfinite(adjacency.data).all():
-            adjacency = _summed_in_double_precision(source, target, values, num_nodes)
-    return adjacency, len(source) - adjacency.nnz
-
-
-def _summed_in_double_precision(
-    source: np.ndarray, target: np.ndarray, values: np.ndarray, num_nodes: int
-) -> sp.csr_array:
-    """Where sums of single-precision weights leave their range."""
-    adjacency = sp.csr_array((values.astype(np.float64), (source, target)), shape=(num_nodes, num_nodes))
-    adjacency.sum_duplicates()
-    wrong = ~np.isfinite(adjacency.data)
-    if wrong.any():
-        entries = adjacency.tocoo()
-        first = int(wrong.argmax())
-        raise ValueError(
-            f"the weights of edge {entries.row[first]} -> {entries.col[first]}, which is listed more than once, add up "
-            f"to more than {np.finfo(np.float64).max:.1e}: divide all weights by the same number, which does not "
-            'change P, or merge them with duplicates="max"'
-        )
-    return adjacency

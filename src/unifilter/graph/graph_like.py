@@ -8,11 +8,15 @@ import numpy as np
 import scipy.sparse as sp
 from torch import Tensor
 
-from unifilter.graph.graph import Graph, SelfLoops
+from unifilter.graph.graph import Direction, Graph, SelfLoops
 
 
 def as_graph(
-    graph: Any, num_nodes: int | None = None, edge_weight: Any = None, self_loops: SelfLoops = "remove"
+    graph: Any,
+    num_nodes: int | None = None,
+    edge_weight: Any = None,
+    self_loops: SelfLoops = "remove",
+    direction: Direction | None = None,
 ) -> Graph:
     """A graph from any form that users have one in.
 
@@ -22,6 +26,8 @@ def as_graph(
         num_nodes: Number of nodes of an edge list; by default one more than the largest index.
         edge_weight: Weights of an edge list; the other forms bring their own.
         self_loops: ``"remove"`` them, or ``"add"`` one to every node.
+        direction: As in :meth:`Graph.from_edges`. By default a :class:`Graph` has its own, and every other form is
+            taken as undirected.
 
     Example:
         >>> import networkx
@@ -30,16 +36,22 @@ def as_graph(
         Graph(num_nodes=3, num_edges=2, weighted=False, self_loops='remove', duplicates='sum', isolated=0)
     """
     listed = isinstance(graph, Tensor) or (isinstance(graph, np.ndarray) and _is_edge_list(graph))
+    kinds: dict[str, Any] = {"self_loops": self_loops, "direction": direction or "undirected"}
     if isinstance(graph, Graph):
+        if direction not in (None, graph.direction):
+            raise ValueError(
+                f"this graph has direction={graph.direction!r}, and direction={direction!r} is needed: build it from "
+                f"its edges with Graph.from_edges(..., direction={direction!r})"
+            )
         found = graph.with_self_loops(self_loops)
     elif listed:
-        found = Graph.from_edges(graph, num_nodes, edge_weight, self_loops=self_loops)
+        found = Graph.from_edges(graph, num_nodes, edge_weight, **kinds)
     elif sp.issparse(graph) or isinstance(graph, np.ndarray):
-        found = Graph.from_scipy(graph, self_loops=self_loops)
+        found = Graph.from_scipy(graph, **kinds)
     elif hasattr(graph, "edge_index"):
-        found = Graph.from_data(graph, self_loops=self_loops)
+        found = Graph.from_data(graph, **kinds)
     elif all(hasattr(graph, name) for name in ("nodes", "edges", "adj")):
-        found = Graph.from_networkx(graph, self_loops=self_loops)
+        found = Graph.from_networkx(graph, **kinds)
     else:
         raise ValueError(
             f"a graph is a Graph, a PyG Data, a networkx graph, a scipy sparse matrix or an edge list [2, num_edges], "

@@ -83,6 +83,7 @@ def dirichlet_energy(graph: Graph, x: Any) -> Tensor:
     """
     if np.ndim(x) == 3:
         return torch.stack([dirichlet_energy(graph, level) for level in x])
+    graph.require_undirected("the Dirichlet energy")
     matrix = as_feature_matrix(x, graph.num_nodes)
     (source, target), weight = graph.to(matrix.device).edges()
     total = torch.zeros((), dtype=torch.float64, device=matrix.device)

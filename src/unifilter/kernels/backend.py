@@ -24,6 +24,11 @@ def use_compiled(tensor: Tensor) -> bool:
     return tensor.device.type == "cpu" and tensor.dtype in (torch.float32, torch.float64) and _numba_chosen()
 
 
+def numba_chosen() -> bool:
+    """The same for kernels that take arrays, which are on the CPU."""
+    return _numba_chosen()
+
+
 @cache
 def _numba_chosen() -> bool:
     """What the environment variable says, read once: ``auto`` takes numba where it is installed."""

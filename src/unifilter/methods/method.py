@@ -16,10 +16,10 @@ from unifilter._internal.checks import check_choice
 from unifilter._internal.extras import require
 from unifilter._internal.plain import plain
 from unifilter.bases import Basis, basis_from_dict, make_basis
-from unifilter.data import TASK_METRICS, FeatureScaling, Metric, TaskName
+from unifilter.data import TASK_METRICS, FeatureScaling, Metric, TaskName, short_split_name
 from unifilter.methods.problem import Problem
 from unifilter.nn import GraphModule
-from unifilter.training import Optimisation, Patience, StopRule
+from unifilter.training import Optimisation, Optimizer, Patience, StopRule
 
 # What a setting of a plain kind may be; the others are checked by whoever uses them.
 _KINDS: dict[Any, tuple[type, str]] = {
@@ -38,7 +38,7 @@ class ModelShape:
     Attributes:
         in_channels: Number of features.
         num_outputs: Number of outputs: of classes, labels or targets.
-        facts: Quantities estimated before training, such as the homophily.
+        facts: Quantities estimated before training, such as the homophily; for a transductive method ``num_nodes``.
     """
 
     in_channels: int
@@ -86,7 +86,7 @@ class Method(ABC):
             (``"row"``) or by their length (``"l2"``), or columns with mean 0 and deviation 1 over the training nodes
             (``"standard"``). Tables are encoded and scaled by the kinds of their columns instead.
         epochs: Maximum number of epochs.
-        optimizer: ``"adam"`` or ``"adamw"``.
+        optimizer: ``"adam"``, ``"adamw"``, or plain gradient descent, ``"sgd"``.
         batch_size: Training nodes per step; ``None`` takes all at once.
         metric: What is measured on the validation nodes. For classes ``"accuracy"``, ``"balanced_accuracy"``,
             ``"macro_f1"`` or ``"roc_auc"``; for several labels per node also ``"micro_f1"``; for numbers ``"r2"``,
@@ -106,16 +106,20 @@ class Method(ABC):
     for_numbers: ClassVar[Mapping[str, Any]] = {}
     # Raise it when the same settings give other results than before: stored results of older versions no longer count.
     version: ClassVar[int] = 1
-    # Settings per data set, as published.
+    # Settings per data set, as published. Under "cora/48" are those for the 48/32/20 masks of Cora, and under "cora"
+    # those for its other splits, and for the masks where nothing else is published.
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
-    # What replaces them where they fall short here: chosen on validation nodes, from the published search space.
+    # What replaces them where they fall short here: chosen on validation nodes, from the published search space. The
+    # keys are those of the presets.
     tuned: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     # Values that `unifilter tune` chooses among; a setting that is not here keeps its default.
     search_space: ClassVar[Mapping[str, Sequence[Any]]] = {}
+    # Further values that it chooses among, which no paper searched.
+    further_search: ClassVar[Mapping[str, Sequence[Any]]] = {}
 
     features: FeatureScaling = "raw"
     epochs: int = 1000
-    optimizer: Literal["adam", "adamw"] = "adam"
+    optimizer: Optimizer = "adam"
     batch_size: int | None = None
     metric: Metric = "accuracy"
     seed: int = 51290
@@ -124,9 +128,14 @@ class Method(ABC):
     def network(self, shape: ModelShape) -> GraphModule:
         """An untrained model. Its initial weights come from torch's generator, which is seeded."""
 
+    @property
+    def transductive(self) -> bool:
+        """Whether it learns weights for the very nodes of its graph, and so cannot predict for any others."""
+        return False
+
     def facts(self, problem: Problem) -> dict[str, Any]:
         """Quantities that are estimated before training and stored with the model."""
-        return {}
+        return {"num_nodes": problem.dataset.num_nodes} if self.transductive else {}
 
     def parameter_groups(self, model: Any) -> list[dict[str, Any]]:
         """Groups for the optimizer; by default one, with the settings ``lr`` and ``weight_decay``."""
@@ -163,7 +172,9 @@ class Method(ABC):
             require(cls.extra, what=f"the method {cls.name}")
 
     def optimisation(self) -> Optimisation:
-        return Optimisation(self.epochs, self.optimizer, self.batch_size, self.metric, self.seed)
+        """How the weights are found, by the settings above, and by ``lr_decay`` where a method has it."""
+        lr_decay = getattr(self, "lr_decay", 0.0)
+        return Optimisation(self.epochs, self.optimizer, self.batch_size, self.metric, self.seed, lr_decay)
 
     @classmethod
     def task_defaults(cls, task: TaskName) -> dict[str, Any]:
@@ -185,6 +196,7 @@ class Method(ABC):
         dataset: str | None,
         kind: Preset = "published",
         *,
+        split: str | None = None,
         task: TaskName = "classification",
         metric: Metric | None = None,
         **changes: Any,
@@ -194,13 +206,14 @@ class Method(ABC):
         Args:
             dataset: Its name; ``None`` or a name without settings gives the defaults.
             kind: ``"published"`` settings, those ``"tuned"`` here on top of them, or ``"none"``, the defaults.
+            split: The rule of its splits, such as ``"48"``: some settings were published for certain splits.
             task: What is learned.
             metric: What to measure, unless the settings say; by default the first of the task.
             changes: Settings of your own, which come before all others.
         """
         check_choice("kind", kind, get_args(Preset))
-        published = cls.presets.get(dataset or "", {}) if kind != "none" else {}
-        tuned = cls.tuned.get(dataset or "", {}) if kind == "tuned" else {}
+        published = settings_for(cls.presets, dataset, split) if kind != "none" else {}
+        tuned = settings_for(cls.tuned, dataset, split) if kind == "tuned" else {}
         start = {**cls.task_defaults(task), "metric": TASK_METRICS[task][0] if metric is None else metric}
         return cls.with_settings({**start, **published, **tuned, **changes})
 
@@ -232,6 +245,15 @@ class Method(ABC):
     def from_plain(cls, settings: Mapping[str, Any]) -> Self:
         """The method that :meth:`plain_settings` described."""
         return cls.with_settings({name: _unplain(value) for name, value in settings.items()})
+
+
+def settings_for(known: Mapping[str, Mapping[str, Any]], dataset: str | None, split: str | None) -> Mapping[str, Any]:
+    """Those for the data set and the split, or else those for the data set, or else none."""
+    if dataset is None:
+        return {}
+    if split is not None and (key := f"{dataset}/{short_split_name(split)}") in known:
+        return known[key]
+    return known.get(dataset, {})
 
 
 def _built(value: Any) -> Any:

@@ -16,7 +16,10 @@ from unifilter.training import LossWindow
 
 @dataclass(frozen=True, kw_only=True)
 class MLPMethod(Method):
-    """A perceptron that does not see the graph; see :class:`unifilter.nn.MLP`.
+    """A perceptron that does not see the graph: a plain :class:`unifilter.nn.MLP`.
+
+    It is the one that papers on polynomial filters compare with: biases, torch's initial weights, and dropout on the
+    features and on the hidden layer.
 
     Attributes:
         hidden_channels, num_layers, dropout, batch_norm: The perceptron.
@@ -24,6 +27,7 @@ class MLPMethod(Method):
     """
 
     name: ClassVar[str] = "mlp"
+    version: ClassVar[int] = 2  # 1 had UniFilter's MLP, without biases
     paper: ClassVar[str] = "the plain baseline, with the settings of papers on polynomial filters"
     cost: ClassVar[str] = "no product with the graph; an epoch is a few dense layers"
     search_space: ClassVar[Mapping[str, Sequence[Any]]] = {
@@ -49,6 +53,7 @@ class MLPMethod(Method):
             self.num_layers,
             self.dropout,
             self.batch_norm,
+            plain=True,
         )
 
     def stop_rule(self) -> LossWindow:

@@ -41,6 +41,8 @@ class DecoupledFilter(GraphModule):
         non_negative: Whether weights below zero count as zero.
         mirrored: Filter with :math:`p_k(-\mathbf{P})`, so that :math:`\lambda` and :math:`2 - \lambda` change places.
         self_loops: ``"remove"`` them from the graph, or ``"add"`` one to every node.
+        bias: Whether the linear maps have a bias.
+        learned: Whether the filter's weights are learned, or stay where they start.
 
     Shapes:
         - input: features ``[num_nodes, in_channels]``, dense or sparse, and ``edge_index`` ``[2, num_edges]``
@@ -57,6 +59,7 @@ class DecoupledFilter(GraphModule):
 
     to_chebyshev: Tensor
     initial_weights: Tensor
+    filter_weights: Tensor
 
     def __init__(
         self,
@@ -73,6 +76,8 @@ class DecoupledFilter(GraphModule):
         non_negative: bool = False,
         mirrored: bool = False,
         self_loops: SelfLoops = "remove",
+        bias: bool = True,
+        learned: bool = True,
     ) -> None:
         super().__init__()
         check_choice("self_loops", self_loops, ("remove", "add"))
@@ -80,7 +85,7 @@ class DecoupledFilter(GraphModule):
         check_count("num_layers", num_layers, "the papers use 2 or 3")
         self.dropout = check_rate("dropout", dropout)
         self.filter_dropout = check_rate("filter_dropout", filter_dropout)
-        self.non_negative, self.batch_norm = non_negative, batch_norm
+        self.non_negative, self.batch_norm, self.learned = non_negative, batch_norm, learned
         matrix = to_chebyshev(basis, hops)
         if weights.shape != (len(matrix),):
             raise ValueError(
@@ -91,10 +96,13 @@ class DecoupledFilter(GraphModule):
             matrix[:, 1::2] *= -1  # T_k(-mu) is T_k(mu) where k is even and -T_k(mu) where it is odd
         self.register_buffer("to_chebyshev", matrix.to(weights.dtype), persistent=False)
         self.register_buffer("initial_weights", weights.detach().clone(), persistent=False)
-        self.filter_weights = nn.Parameter(weights.detach().clone())
+        if learned:
+            self.filter_weights = nn.Parameter(weights.detach().clone())
+        else:
+            self.register_buffer("filter_weights", weights.detach().clone(), persistent=False)
         widths = [in_channels, *[hidden_channels] * (num_layers - 1), out_channels]
-        inner = (nn.Linear(a, b) for a, b in pairwise(widths[1:]))
-        self.layers = nn.ModuleList([InputLinear(widths[0], widths[1]), *inner])
+        inner = (nn.Linear(a, b, bias) for a, b in pairwise(widths[1:]))
+        self.layers = nn.ModuleList([InputLinear(widths[0], widths[1], bias), *inner])
         self.norms = nn.ModuleList(nn.BatchNorm1d(width) if batch_norm else nn.Identity() for width in widths[1:-1])
 
     def reset_parameters(self) -> None:
@@ -118,26 +126,29 @@ class DecoupledFilter(GraphModule):
 
     def chebyshev_weights(self) -> Tensor:
         """The filter's weights on Chebyshev polynomials, ``[hops + 1]``."""
-        return self.hop_weights @ self.to_chebyshev
+        return self._weights() @ self.to_chebyshev
 
     @property
-    def hop_weights(self) -> Tensor:
-        """The learned weight of each polynomial, ``[m]``."""
-        return torch.relu(self.filter_weights) if self.non_negative else self.filter_weights
+    def hop_weights(self) -> Tensor | None:
+        """The learned weight of each polynomial, ``[m]``; ``None`` where they are not learned."""
+        return self._weights() if self.learned else None
 
     def response(self, lam: Tensor) -> Tensor:
-        """The learned filter as a function of the Laplacian eigenvalue, ``[*lam.shape, 1]``."""
+        """The filter as a function of the Laplacian eigenvalue, ``[*lam.shape, 1]``."""
         return filter_response(self.chebyshev_weights(), lam).detach()
 
     def parameter_groups(
         self, lr: float, weight_decay: float, filter_lr: float, filter_weight_decay: float
     ) -> list[dict[str, Any]]:
-        """Groups for a torch optimizer: the MLP, and the filter."""
+        """Groups for a torch optimizer: the MLP, and the filter where it is learned."""
         mlp = [*self.layers.parameters(), *self.norms.parameters()]
-        return [
-            {"params": mlp, "lr": lr, "weight_decay": weight_decay},
-            {"params": [self.filter_weights], "lr": filter_lr, "weight_decay": filter_weight_decay},
-        ]
+        of_mlp = {"params": mlp, "lr": lr, "weight_decay": weight_decay}
+        if not self.learned:
+            return [of_mlp]
+        return [of_mlp, {"params": [self.filter_weights], "lr": filter_lr, "weight_decay": filter_weight_decay}]
+
+    def _weights(self) -> Tensor:
+        return torch.relu(self.filter_weights) if self.non_negative else self.filter_weights
 
     def _drop(self, x: Tensor, rate: float) -> Tensor:
         return dropout(x, self._now(rate))

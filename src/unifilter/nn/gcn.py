@@ -1,20 +1,20 @@
-"""Graph convolutional networks of PyG's ``GCNConv``: the plain one, and one with residuals and normalisation."""
+"""Graph convolutional networks: the plain one, and one with residuals and normalisation."""
 
 from __future__ import annotations
 
 import itertools
-from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from unifilter._internal.checks import check_count, check_rate
-from unifilter._internal.extras import require
 from unifilter.kernels.dropout import dropout
+from unifilter.nn.convolution import Convolution
 from unifilter.nn.graph_module import EdgeIndex, Features, GraphModule
+from unifilter.nn.initialization import Initialization
 from unifilter.nn.input_linear import InputLinear, as_input, drop_features
 from unifilter.nn.norms import Norm, make_norm
-from unifilter.nn.sparse_rows import SparseRows
+from unifilter.nn.operators import propagation
 
 
 class GCN(GraphModule):
@@ -26,6 +26,7 @@ class GCN(GraphModule):
         num_layers: Number of layers.
         dropout: Dropout on the hidden layers.
         input_dropout: Whether the input is dropped too.
+        initialization: Of the layers; see :class:`unifilter.nn.convolution.Convolution`.
 
     Shapes:
         - input: features ``[num_nodes, in_channels]``, dense or sparse, and ``edge_index`` ``[2, num_edges]``
@@ -33,6 +34,7 @@ class GCN(GraphModule):
     """
 
     self_loops = "add"
+    takes_directed = True
 
     def __init__(
         self,
@@ -42,25 +44,25 @@ class GCN(GraphModule):
         num_layers: int = 2,
         dropout: float = 0.5,
         input_dropout: bool = False,
+        initialization: Initialization = "glorot",
     ) -> None:
         super().__init__()
         check_count("num_layers", num_layers, "the paper uses 2")
         self.dropout, self.input_dropout = check_rate("dropout", dropout), input_dropout
         widths = [in_channels, *[hidden_channels] * (num_layers - 1), out_channels]
-        self.layers = nn.ModuleList(_convolution(a, b) for a, b in itertools.pairwise(widths))
+        self.layers = nn.ModuleList(Convolution(a, b, initialization) for a, b in itertools.pairwise(widths))
 
     def reset_parameters(self) -> None:
         for layer in [*self.layers]:
             layer.reset_parameters()
 
     def forward(self, x: Features, edge_index: EdgeIndex, edge_weight: Tensor | None = None) -> Tensor:
-        propagation = self.graph_of(x, edge_index, edge_weight).propagation_matrix(x.dtype)
-        x = as_input(x)
+        matrix = propagation(self.graph_of(x, edge_index, edge_weight), x.dtype)
         rate = self.dropout if self.training else 0.0
         first, *others = self.layers
-        hidden = _convolved(first, drop_features(x, rate) if self.input_dropout else x, propagation)
+        hidden: Tensor = first(drop_features(x, rate) if self.input_dropout else as_input(x), matrix)
         for layer in others:
-            hidden = layer(dropout(torch.relu(hidden), rate), propagation)
+            hidden = layer(dropout(torch.relu(hidden), rate), matrix)
         return hidden
 
 
@@ -81,6 +83,7 @@ class ResidualGCN(GraphModule):
     """
 
     self_loops = "add"
+    takes_directed = True
 
     def __init__(
         self,
@@ -96,7 +99,7 @@ class ResidualGCN(GraphModule):
         check_count("num_layers", num_layers, "its authors use 2 to 12")
         self.dropout = check_rate("dropout", dropout)
         widths = [in_channels, *[hidden_channels] * (num_layers - 1)]
-        self.layers = nn.ModuleList(_convolution(width, hidden_channels) for width in widths)
+        self.layers = nn.ModuleList(Convolution(width, hidden_channels) for width in widths)
         self.residuals = nn.ModuleList(InputLinear(width, hidden_channels) for width in widths) if residual else None
         self.norms = nn.ModuleList(make_norm(norm, hidden_channels) for _ in widths)
         self.output = nn.Linear(hidden_channels, out_channels)
@@ -107,29 +110,12 @@ class ResidualGCN(GraphModule):
                 layer.reset_parameters()
 
     def forward(self, x: Features, edge_index: EdgeIndex, edge_weight: Tensor | None = None) -> Tensor:
-        propagation = self.graph_of(x, edge_index, edge_weight).propagation_matrix(x.dtype)
+        matrix = propagation(self.graph_of(x, edge_index, edge_weight), x.dtype)
         x = as_input(x)
         for index, (layer, norm) in enumerate(zip(self.layers, self.norms, strict=True)):
-            mixed = _convolved(layer, x, propagation)
+            mixed = layer(x, matrix)
             if self.residuals is not None:
                 mixed = mixed + self.residuals[index](x)
             x = dropout(torch.relu(norm(mixed)), self.dropout if self.training else 0.0)
         logits: Tensor = self.output(x)
         return logits
-
-
-def _convolved(layer: Any, x: Features, propagation: Tensor) -> Tensor:
-    """What PyG's layer makes of its input, for sparse rows too, which it does not know."""
-    mixed: Tensor
-    if isinstance(x, SparseRows):
-        mixed = layer.propagate(propagation, x=x @ layer.lin.weight.T, edge_weight=None) + layer.bias
-    else:
-        mixed = layer(x, propagation)
-    return mixed
-
-
-def _convolution(in_channels: int, out_channels: int) -> Any:
-    require("pyg", what="GCN")
-    from torch_geometric.nn import GCNConv
-
-    return GCNConv(in_channels, out_channels, normalize=False)

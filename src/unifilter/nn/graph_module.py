@@ -23,9 +23,10 @@ class GraphModule(nn.Module):
     r"""A model with ``forward(x, edge_index, edge_weight=None)``, which gives logits of every node.
 
     ``edge_index`` is PyG's ``[2, num_edges]`` tensor with optional weights, or a :class:`unifilter.Graph`. The model
-    normalizes inside, with :math:`\mathbf{P} = \mathbf{D}^{-1/2}\mathbf{A}\mathbf{D}^{-1/2}` of the undirected graph;
-    self-loops are removed or added as its paper says (``self_loops``). The graph of the last ``edge_index`` is kept, so
-    full-batch training prepares it once.
+    normalizes inside, with :math:`\mathbf{P} = \mathbf{D}^{-1/2}\mathbf{A}\mathbf{D}^{-1/2}`; self-loops are removed or
+    added as its paper says (``self_loops``). An ``edge_index`` is taken as undirected. A directed
+    :class:`unifilter.Graph` is taken by models with ``takes_directed`` and refused by the others. The graph of the last
+    ``edge_index`` is kept, so full-batch training prepares it once.
 
     Parameters and buffers are all that a trained model needs: ``state_dict()`` and ``load_state_dict()`` keep it.
     """
@@ -33,6 +34,10 @@ class GraphModule(nn.Module):
     # Buffers whose shape is only known once the model has seen data.
     lazy_buffers: ClassVar[tuple[str, ...]] = ()
     self_loops: SelfLoops = "remove"
+    # Whether it can be given a directed graph. What relies on a symmetric matrix cannot.
+    takes_directed: ClassVar[bool] = False
+    # How many nodes it has weights of their own for, and cannot do without; None for a model of any graph.
+    num_nodes: int | None = None
 
     def __init__(self) -> None:
         super().__init__()
@@ -69,10 +74,26 @@ class GraphModule(nn.Module):
             raise ValueError("edge_weight requires a gradient, and these models learn no edge weights: detach it")
         if self._prepared is None or not self._prepared.is_of(edge_index, edge_weight):
             graph = as_graph(edge_index, x.shape[0], edge_weight, self.self_loops)
+            if not self.takes_directed:
+                graph.require_undirected(type(self).__name__)
+            self.check_nodes(graph.num_nodes, type(self).__name__)
             self._prepared = _Prepared(edge_index, edge_weight, graph)
         if self._prepared.graph.device != x.device:
             self._prepared.graph, self._prepared.derived = self._prepared.graph.to(x.device), {}
         return self._prepared.graph
+
+    def check_nodes(self, num_nodes: int, name: str) -> None:
+        """Refuse a graph with other nodes than those that this model has weights for.
+
+        Args:
+            num_nodes: Of the graph.
+            name: What the model is called.
+        """
+        if self.num_nodes is not None and num_nodes != self.num_nodes:
+            raise ValueError(
+                f"{name} has a weight for each of the {self.num_nodes} nodes it was trained on, and this graph has "
+                f"{num_nodes}: train it on this graph, or use a method that predicts for new nodes, such as unifilter"
+            )
 
     def derived(self, name: str, make: Callable[[Graph], Any]) -> Any:
         """What ``make`` computes from the graph of the last :meth:`graph_of`, computed once for each graph."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from itertools import pairwise
 
@@ -12,6 +11,7 @@ from torch import Tensor, nn
 from unifilter._internal.checks import check_count, check_rate
 from unifilter.kernels.dropout import dropout
 from unifilter.nn.graph_module import EdgeIndex, Features, GraphModule
+from unifilter.nn.initialization import uniform
 from unifilter.nn.input_linear import as_dense
 
 
@@ -20,7 +20,8 @@ class MLP(GraphModule):
 
     As in the paper's experiments: no bias, optional batch normalization of the hidden layers, and the input added to
     the output of every layer whose two widths are the same. Weights start uniform within
-    :math:`\pm 1/\sqrt{\text{out}}`.
+    :math:`\pm 1/\sqrt{\text{out}}`. With ``plain=True`` it is the MLP that papers on polynomial filters compare with:
+    biases, torch's own initial weights, and no input added.
 
     Args:
         in_channels: Width of the input.
@@ -29,6 +30,7 @@ class MLP(GraphModule):
         num_layers: Number of layers; 1 is a linear map.
         dropout: Share of the inputs of each layer that are dropped in training.
         batch_norm: Normalize the hidden layers over the batch.
+        plain: Biases and torch's initial weights; the input is not added to any output.
     """
 
     def __init__(
@@ -39,24 +41,23 @@ class MLP(GraphModule):
         num_layers: int = 2,
         dropout: float = 0.5,
         batch_norm: bool = False,
+        plain: bool = False,
     ) -> None:
         super().__init__()
         check_count("hidden_channels", hidden_channels, "the paper uses 128 to 2048")
         check_count("num_layers", num_layers, "the paper uses 2 to 6")
-        self.dropout = check_rate("dropout", dropout)
+        self.dropout, self.plain = check_rate("dropout", dropout), plain
         widths = [in_channels, *[hidden_channels] * (num_layers - 1), out_channels]
-        self.layers = nn.ModuleList(nn.Linear(a, b, bias=False) for a, b in pairwise(widths))
+        self.layers = nn.ModuleList(nn.Linear(a, b, bias=plain) for a, b in pairwise(widths))
         self.norms = nn.ModuleList(nn.BatchNorm1d(width) if batch_norm else nn.Identity() for width in widths[1:-1])
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        for layer in self.layers:
-            for weight in layer.parameters():
-                bound = 1 / math.sqrt(len(weight))
-                nn.init.uniform_(weight, -bound, bound)
-        for norm in self.norms:
-            if isinstance(norm, nn.BatchNorm1d):
-                norm.reset_parameters()
+        for layer in [*self.layers, *self.norms]:
+            if isinstance(layer, nn.Linear) and not self.plain:
+                uniform(layer.weight)
+            elif isinstance(layer, (nn.Linear, nn.BatchNorm1d)):
+                layer.reset_parameters()
 
     @property
     def rate(self) -> float:
@@ -80,7 +81,7 @@ class MLP(GraphModule):
         if not self.training:
             return self(make_input())  # type: ignore[no-any-return]
         first = self.layers[0]
-        if first.in_features != first.out_features:
+        if first.in_features != first.out_features and not self.plain:
             return self._behind_first(make_input(linear=first.weight), None)
         x = make_input()
         return self._behind_first(first(x), x)
@@ -88,10 +89,9 @@ class MLP(GraphModule):
     def _behind_first(self, out: Tensor, x: Tensor | None) -> Tensor:
         """The rest of the way from what the first layer made of ``x``, which only a layer that adds it has to know."""
         for norm, layer in zip(self.norms, self.layers[1:], strict=True):
-            x = dropout(torch.relu(_with_input(norm(out), x)), self.rate)
+            x = dropout(torch.relu(self._with_input(norm(out), x)), self.rate)
             out = layer(x)
-        return _with_input(out, x)
+        return self._with_input(out, x)
 
-
-def _with_input(out: Tensor, x: Tensor | None) -> Tensor:
-    return out if x is None or x.shape != out.shape else out + x
+    def _with_input(self, out: Tensor, x: Tensor | None) -> Tensor:
+        return out if self.plain or x is None or x.shape != out.shape else out + x

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from unifilter._internal.checks import check_hops, check_rate
 from unifilter.bases import Orthonormal, Tridiagonal
 from unifilter.factorization import factorize
-from unifilter.kernels.dropout import dropout
-from unifilter.nn.graph_module import EdgeIndex, Features, GraphModule
-from unifilter.nn.input_linear import InputLinear
+from unifilter.nn.channel_filter import ChannelFilter, Propagate
+from unifilter.nn.graph_module import EdgeIndex, Features
 
 
-class OptBasisGNN(GraphModule):
+class OptBasisGNN(ChannelFilter):
     r"""OptBasisGNN of "Graph Neural Networks with Learnable and Optimal Polynomial Bases" (2023):
 
     .. math:: z_c = \sum_{k=0}^{K} \alpha_{kc} v_k(h_c), \qquad h = \mathrm{ReLU}(x \mathbf{W}_1 + b_1),
@@ -31,8 +29,10 @@ class OptBasisGNN(GraphModule):
         hops: Number of hops K.
         dropout: Dropout on the input, and again in front of the last layer.
         hidden_dropout: Dropout on the hidden channels.
-        noise: Standard deviation of normal noise added to the hidden channels, in training and in evaluation. The
-            published code adds 1e-5, which the paper does not mention: predictions then differ from call to call.
+        noise: Standard deviation of normal noise added to the hidden channels in training. The published code adds
+            1e-5, which the paper does not mention. It matters: a channel that is zero becomes a random unit vector.
+        noise_in_evaluation: Add the noise in evaluation too, as the published code does. It is the same noise each
+            time, so that a model gives the same answer twice.
 
     Shapes:
         - input: features ``[num_nodes, in_channels]``, dense or sparse, and ``edge_index`` ``[2, num_edges]``
@@ -55,41 +55,20 @@ class OptBasisGNN(GraphModule):
         dropout: float = 0.5,
         hidden_dropout: float = 0.5,
         noise: float = 0.0,
+        noise_in_evaluation: bool = False,
     ) -> None:
-        super().__init__()
-        self.hops = check_hops(hops)
-        self.dropout = check_rate("dropout", dropout)
-        self.hidden_dropout = check_rate("hidden_dropout", hidden_dropout)
-        self.noise = noise
-        self.input = InputLinear(in_channels, hidden_channels)
-        self.filter_weights = nn.Parameter(torch.zeros(hops + 1, hidden_channels))
-        nn.init.ones_(self.filter_weights[0])
-        self.output = nn.Linear(hidden_channels, out_channels)
+        super().__init__(in_channels, hidden_channels, out_channels, hops, dropout, hidden_dropout)
+        self.noise, self.noise_in_evaluation = noise, noise_in_evaluation
 
-    def reset_parameters(self) -> None:
-        self.input.reset_parameters()
-        self.output.reset_parameters()
-        nn.init.zeros_(self.filter_weights)
-        nn.init.ones_(self.filter_weights[0])
+    def vectors(self, propagate: Propagate, hidden: Tensor) -> Iterator[Tensor]:
+        return lanczos_vectors(propagate, hidden, self.hops)
 
     def hidden(self, x: Features) -> Tensor:
-        """The channels that are filtered, ``[num_nodes, hidden_channels]``."""
-        hidden = torch.relu(self.input(x, self.dropout if self.training else 0.0))
-        hidden = dropout(hidden, self.hidden_dropout if self.training else 0.0)
-        return hidden + self.noise * torch.randn_like(hidden) if self.noise > 0 else hidden
-
-    def forward(self, x: Features, edge_index: EdgeIndex, edge_weight: Tensor | None = None) -> Tensor:
-        graph = self.graph_of(x, edge_index, edge_weight)
-        hidden = self.hidden(x)
-        filtered = torch.zeros_like(hidden)
-
-        def propagate(signal: Tensor) -> Tensor:
-            return graph.propagate(signal, check_finite=False)
-
-        for weight, vector in zip(self.filter_weights, lanczos_vectors(propagate, hidden, self.hops), strict=True):
-            filtered = torch.addcmul(filtered, weight, vector)
-        logits: Tensor = self.output(dropout(filtered, self.dropout if self.training else 0.0))
-        return logits
+        hidden = super().hidden(x)
+        if self.noise == 0 or not (self.training or self.noise_in_evaluation):
+            return hidden
+        generator = None if self.training else torch.Generator().manual_seed(0)
+        return hidden + self.noise * torch.randn(hidden.shape, generator=generator).to(hidden)
 
     @torch.no_grad()
     def remember_basis(self, x: Features, edge_index: EdgeIndex, edge_weight: Tensor | None = None) -> None:
@@ -107,7 +86,7 @@ class OptBasisGNN(GraphModule):
         return torch.einsum("k...c,kc->...c", Orthonormal().evaluate(lam, hidden), self.filter_weights)
 
 
-def lanczos_vectors(propagate: Callable[[Tensor], Tensor], x: Tensor, hops: int) -> Iterator[Tensor]:
+def lanczos_vectors(propagate: Propagate, x: Tensor, hops: int) -> Iterator[Tensor]:
     """The Lanczos vectors of each column, ``v_0`` to ``v_hops``, each ``[num_nodes, channels]``; differentiable.
 
     As in :func:`unifilter.factorize`, the vectors of a column that spans fewer dimensions are zero from there on; the

@@ -17,6 +17,7 @@ class SparseRows:
 
     Args:
         matrix: A torch CSR matrix, float32 or float64.
+        symmetric: Whether it is its own transpose, so that the backward pass needs no second copy of it.
 
     Example:
         >>> import torch
@@ -27,24 +28,34 @@ class SparseRows:
                 [1., 2.]])
     """
 
-    def __init__(self, matrix: Tensor) -> None:
+    def __init__(self, matrix: Tensor, *, symmetric: bool = False) -> None:
         starts, columns = matrix.crow_indices(), matrix.col_indices()
-        rows = torch.repeat_interleave(torch.arange(matrix.shape[0], device=matrix.device), starts.diff())
         self.shape, self.dtype, self.device = matrix.shape, matrix.dtype, matrix.device
-        self._values = matrix.values()
+        self._values, self._by_row = matrix.values(), (starts, columns)
+        self._order: Tensor | None = None
+        if symmetric:
+            self._by_column = self._by_row
+            return
+        rows = torch.repeat_interleave(torch.arange(matrix.shape[0], device=matrix.device), starts.diff())
         # The entries column by column too: every row of the transposed product is one sum again.
         self._order = torch.argsort(columns, stable=True)
         counts = torch.bincount(columns, minlength=matrix.shape[1])
         column_starts = torch.cat([counts.new_zeros(1), counts.cumsum(dim=0)])
-        self._by_row, self._by_column = (starts, columns), (column_starts, rows[self._order])
+        self._by_column = column_starts, rows[self._order]
 
     def dropped(self, p: float, seed: int) -> SparseRows:
         """With dropout at a rate of ``p``; the mask is that of a dense matrix, see :mod:`unifilter.kernels.dropout`."""
         if drop_threshold(p) == ALWAYS:
             return self
+        if self._order is None:
+            raise ValueError("a symmetric matrix is not symmetric after dropout: build it with symmetric=False")
+        return self.with_values(drop_entries(*self._by_row, self._values, p, seed))
+
+    def with_values(self, values: Tensor) -> SparseRows:
+        """Other numbers in the same places, row by row; those of a symmetric matrix must be symmetric too."""
         other = object.__new__(SparseRows)
         other.__dict__.update(self.__dict__)
-        other._values = drop_entries(*self._by_row, self._values, p, seed)
+        other._values = values
         return other
 
     def __matmul__(self, dense: Tensor) -> Tensor:
@@ -54,13 +65,19 @@ class SparseRows:
         """The matrix with its zeros."""
         return self.times(torch.eye(self.shape[1], dtype=self.dtype, device=self.device))
 
+    def squared_lengths(self) -> Tensor:
+        """Sum of the squares of each row, ``[rows, 1]``."""
+        ones = torch.ones(self.shape[1], 1, dtype=self.dtype, device=self.device)
+        return self.with_values(self._values.square()).times(ones)
+
     def times(self, dense: Tensor) -> Tensor:
         """``rows @ dense``, without a gradient."""
         return sparse_product(*self._by_row, self._values, dense)
 
     def transposed_times(self, dense: Tensor) -> Tensor:
         """``rows.T @ dense``, without a gradient."""
-        return sparse_product(*self._by_column, self._values.index_select(0, self._order), dense)
+        values = self._values if self._order is None else self._values.index_select(0, self._order)
+        return sparse_product(*self._by_column, values, dense)
 
 
 class _Product(torch.autograd.Function):

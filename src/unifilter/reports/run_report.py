@@ -14,6 +14,7 @@ from unifilter._internal.files import whole_text_file
 from unifilter._internal.version import __version__
 from unifilter.data import DataWarning, describe
 from unifilter.explanation import explain, feature_importance, permutation_importance
+from unifilter.explanation.universal import universal_parameters
 from unifilter.reports.page import render_report
 from unifilter.runs import Run, RunFolder
 from unifilter.runs.constant import CONSTANT_NAMES
@@ -225,7 +226,9 @@ def _spectrum(run: Run) -> dict[str, Any] | None:
     model = RunFolder(run.folder).model()
     if model.response([0.0, 1.0]) is None:
         return None
-    weights = [record["weights"] for record in run.records if record["weights"]]
+    # Weights on another basis than the universal ones are not at the frequencies of those.
+    universal = universal_parameters(model) is not None
+    weights = [record["weights"] for record in run.records if universal and record["weights"]]
     explanation = explain(model, dataset=run.dataset, weights=weights or None)
     found = explanation.to_dict()
     names = ("frequency", "weight", "weight_spread", "lam", "response", "response_low", "response_high")

@@ -72,6 +72,7 @@ class Run:
         self.config: dict[str, Any] = {
             "dataset": dataset.name,
             "source": dataset.source,
+            "direction": dataset.graph.direction,
             "checksum": dataset.checksum,
             "split": self.splits[0].name,
             "splits": count,

@@ -15,6 +15,7 @@ import numpy as np
 
 from unifilter._internal.checks import check_count
 from unifilter._internal.extras import require
+from unifilter._internal.plain import plain
 from unifilter.data import TASK_METRICS, Metric, NodeDataset, Split
 from unifilter.estimators import fit
 from unifilter.methods import Method, Problem, Workspace
@@ -32,6 +33,8 @@ from unifilter.runs.study_file import STORAGE_ERRORS, opened_study  # noqa: E402
 _EPOCHS_PER_REPORT = 20
 # Until then a low learning rate looks like a bad one.
 _EPOCHS_BEFORE_PRUNING = 60
+# Where a trial keeps settings that were not proposed but given.
+_GIVEN = "settings"
 # Below any score of numbers that a search is about.
 _FAR_BELOW = -1e9
 
@@ -79,6 +82,8 @@ def tune(
     trials: int,
     *,
     fixed: Mapping[str, Any] | None = None,
+    first: Sequence[Mapping[str, Any]] = (),
+    space: Mapping[str, Sequence[Any]] | None = None,
     study: Path | None = None,
     seed: int = 0,
     device: str = "cpu",
@@ -93,6 +98,9 @@ def tune(
         splits: Whose training nodes to learn from; the mean score on their validation nodes decides.
         trials: How many trials there shall be in all, those that the study already holds included.
         fixed: Settings that are not searched.
+        first: Settings that are tried before the search proposes any, such as ``[{}]``, the defaults: the search
+            cannot end below them.
+        space: The values to choose among; by default those that the method says.
         study: A file that keeps the trials: interrupted, the search goes on from there as if nothing had happened.
             One process at a time can search in it.
         seed: Random seed of the proposals.
@@ -109,14 +117,17 @@ def tune(
         fixed = {"features": "standard", **fixed}
     # The columns of a table are scaled by their kind, whatever this says.
     unused = {"features"} if dataset.table is not None else set()
-    space = {name: values for name, values in _space(method).items() if name not in {*fixed, *unused}}
+    given = _space(method) if space is None else space
+    space = {name: tuple(values) for name, values in given.items() if name not in {*fixed, *unused}}
     if not space:
         raise ValueError(f"every setting that could be searched is fixed ({', '.join(fixed)}): leave one of them out")
+    first = [{name: value for name, value in settings.items() if name not in {*fixed, *unused}} for settings in first]
     subject = {
         "data": dataset.checksum,
         "method": f"{method.name} {method.version}",
         "fixed settings": repr(sorted(fixed.items())),
         "search space": repr(sorted(space.items())),
+        "first settings": repr([sorted(settings.items()) for settings in first]),
         "splits": repr([(split.name, split.index) for split in splits]),
     }
     workspace = Workspace(dataset, device)
@@ -130,15 +141,23 @@ def tune(
             number = int(np.random.SeedSequence([seed, done]).generate_state(1)[0])
             opened.sampler = optuna.samplers.TPESampler(seed=number, constant_liar=False)
             trial = opened.ask()
-            settings = {name: trial.suggest_categorical(name, values) for name, values in space.items()}
-            score = _run(opened, trial, method.with_settings({**fixed, **settings}), problems)
+            if done < len(first):
+                settings = dict(first[done])
+                # Not as parameters, which have to be in the search space.
+                trial.set_user_attr(_GIVEN, plain(settings))
+            else:
+                settings = {name: trial.suggest_categorical(name, values) for name, values in space.items()}
+            built = method.with_settings({**fixed, **settings})
+            score = _run(opened, trial, built, problems, may_be_given_up=done >= len(first))
             if on_trial is not None:
                 on_trial(done + 1, Trial(settings, score))
-        finished = tuple(Trial(dict(t.params), _score_of(t)) for t in _finished(opened))
+        finished = tuple(Trial(dict(t.user_attrs.get(_GIVEN, t.params)), _score_of(t)) for t in _finished(opened))
     return Tuning(finished, fixed)
 
 
-def _run(study: optuna.Study, trial: optuna.Trial, method: Method, problems: Sequence[Problem]) -> float | None:
+def _run(
+    study: optuna.Study, trial: optuna.Trial, method: Method, problems: Sequence[Problem], may_be_given_up: bool
+) -> float | None:
     """The mean validation score; ``None`` where the trial was given up early."""
     scores: list[float] = []
     try:
@@ -147,7 +166,7 @@ def _run(study: optuna.Study, trial: optuna.Trial, method: Method, problems: Seq
             with warnings.catch_warnings():
                 # Some learning rates of a search space are too high: that is what a search is for.
                 warnings.simplefilter("ignore", DivergedWarning)
-                history = fit(method, problem, on_epoch=report).history
+                history = fit(method, problem, on_epoch=report if may_be_given_up else None).history
             # Weights that diverged in the first epoch have no score, and are the worst there are.
             scores.append(history.best_score if history.best_epoch >= 0 else _worst(method.metric))
     except optuna.TrialPruned:
@@ -194,7 +213,10 @@ def _space(method: type[Method]) -> dict[str, Sequence[Any]]:
         raise ValueError(
             f"{method.name} does not say what its settings can be: tune another method, or give it a search_space"
         )
-    return dict(method.search_space)
+    space: dict[str, Sequence[Any]] = {name: tuple(values) for name, values in method.search_space.items()}
+    for name, values in method.further_search.items():
+        space[name] = (*space.get(name, ()), *values)
+    return space
 
 
 @contextmanager

@@ -2,18 +2,20 @@
 
 from unifilter.training.checkpoint import Checkpoint
 from unifilter.training.metrics import all_scores, score
-from unifilter.training.stopping import LossWindow, Patience, StopRule
+from unifilter.training.stopping import EitherPatience, LossWindow, Patience, StopRule
 from unifilter.training.task import Classification, MultiLabel, Regression, Task
-from unifilter.training.trainer import DivergedWarning, History, Optimisation, TrainingInterrupted, train
+from unifilter.training.trainer import DivergedWarning, History, Optimisation, Optimizer, TrainingInterrupted, train
 
 __all__ = [
     "Checkpoint",
     "Classification",
     "DivergedWarning",
+    "EitherPatience",
     "History",
     "LossWindow",
     "MultiLabel",
     "Optimisation",
+    "Optimizer",
     "Patience",
     "Regression",
     "StopRule",

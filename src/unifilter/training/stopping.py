@@ -57,21 +57,60 @@ class Patience:
         self.best, self.waited = dict(state["best"]), state["waited"]
 
 
+class EitherPatience:
+    """The rule of APPNP: stop after ``patience`` epochs that were worse than the best score and the best loss.
+
+    An epoch as good as the best in one of the two starts the count again. The best epoch is the one with the highest
+    score, and among those the lowest loss.
+
+    Args:
+        patience: Epochs without improvement.
+    """
+
+    def __init__(self, patience: int = 100) -> None:
+        self.patience = check_count("patience", patience, "the authors of APPNP wait 100 epochs")
+        self.best = {"score": float("-inf"), "loss": float("inf")}
+        self.kept = float("-inf"), float("inf")
+        self.waited = 0
+
+    def step(self, score: float, loss: float) -> tuple[bool, bool]:
+        improved = score >= self.best["score"] or loss <= self.best["loss"]
+        self.best = {"score": max(self.best["score"], score), "loss": min(self.best["loss"], loss)}
+        self.waited = 0 if improved else self.waited + 1
+        ranked = score > self.kept[0] or (score == self.kept[0] and loss < self.kept[1])
+        self.kept = (score, loss) if ranked else self.kept
+        return ranked, self.waited >= self.patience
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"best": self.best, "kept": list(self.kept), "waited": self.waited}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        self.best, self.waited = dict(state["best"]), state["waited"]
+        self.kept = state["kept"][0], state["kept"][1]
+
+
 class LossWindow:
     """The rule of GPR-GNN and its successors: the best epoch has the lowest validation loss, and training stops after
     ``window`` epochs as soon as a loss exceeds the mean of the ``window`` before it.
 
     As in their code, the first loss that is compared is the one after ``window + 1`` others.
+
+    Args:
+        window: Epochs.
+        keep: Which epoch is the best: that of the lowest ``"loss"``, or of the highest ``"score"``.
     """
 
-    def __init__(self, window: int = 200) -> None:
+    def __init__(self, window: int = 200, keep: Monitor = "loss") -> None:
         self.window = check_count("window", window, "the papers use 200")
+        self.keep = keep
+        check_choice("keep", keep, ("score", "loss"))
         self.losses: deque[float] = deque(maxlen=self.window + 1)
         self.best = float("inf")
 
     def step(self, score: float, loss: float) -> tuple[bool, bool]:
-        improved = loss < self.best
-        self.best = min(self.best, loss)
+        kept = loss if self.keep == "loss" else -score
+        improved = kept < self.best
+        self.best = min(self.best, kept)
         stop = len(self.losses) > self.window and loss > sum(list(self.losses)[1:]) / self.window
         self.losses.append(loss)
         return improved, stop

@@ -8,7 +8,7 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import torch
 from torch import Tensor, nn
@@ -20,6 +20,8 @@ from unifilter.training.interrupt import HeldInterrupt
 from unifilter.training.progress import Progress
 from unifilter.training.stopping import StopRule
 from unifilter.training.task import Task
+
+Optimizer = Literal["adam", "adamw", "sgd"]
 
 # A checkpoint costs a write of all weights: once in a while is enough, what is lost is at most this.
 _SECONDS_PER_CHECKPOINT = 20.0
@@ -68,24 +70,31 @@ class Optimisation:
 
     Attributes:
         epochs: Maximum number of epochs.
-        optimizer: ``"adam"`` or ``"adamw"``.
+        optimizer: ``"adam"``, ``"adamw"``, or plain gradient descent, ``"sgd"``.
         batch_size: Rows per step; ``None`` takes all training rows at once.
         metric: What is measured on the validation nodes.
         seed: Random seed of dropout and batches.
+        lr_decay: Share of the initial learning rates that is taken off after every epoch.
     """
 
     epochs: int = 1000
-    optimizer: Literal["adam", "adamw"] = "adam"
+    optimizer: Optimizer = "adam"
     batch_size: int | None = None
     metric: Metric = "accuracy"
     seed: int = 0
+    lr_decay: float = 0.0
 
     def __post_init__(self) -> None:
         check_count("epochs", self.epochs, "the paper trains for at most 1000")
-        check_choice("optimizer", self.optimizer, ("adam", "adamw"))
+        check_choice("optimizer", self.optimizer, get_args(Optimizer))
         check_choice("metric", self.metric, METRICS)
         if self.batch_size is not None:
             check_count("batch_size", self.batch_size, "leave it out to train on all rows at once")
+        if not 0 <= self.lr_decay * (self.epochs - 1) < 1:
+            raise ValueError(
+                f"lr_decay is {self.lr_decay!r}, and {self.epochs} epochs need a rate from 0 to below "
+                f"{1 / max(self.epochs - 1, 1):g}, or nothing is left of the learning rate: lower it, or the epochs"
+            )
 
 
 def train(
@@ -122,9 +131,10 @@ def train(
     """
     task.check_metric(how.metric)
     _check_nodes(task, train_nodes=train_nodes, val_nodes=val_nodes)
-    optimizer_class = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW}[how.optimizer]
+    optimizer_class = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW, "sgd": torch.optim.SGD}[how.optimizer]
     # One pass over the weights instead of a dozen.
     optimizer = optimizer_class(parameter_groups, fused=True)
+    initial_rates = [group["lr"] for group in optimizer.param_groups]
     history, best = History(), copy.deepcopy(model.state_dict())
     # Masks and batches come from a generator state of their own: the caller's is left as it was.
     with torch.random.fork_rng(devices=[]):
@@ -157,6 +167,8 @@ def train(
             try:
                 while not history.ended:
                     between_epochs = False
+                    for group, rate in zip(optimizer.param_groups, initial_rates, strict=True):
+                        group["lr"] = rate * (1 - how.lr_decay * history.epochs)
                     loss = _one_epoch(model, forward, task, train_nodes, optimizer, how.batch_size)
                     val_loss, val_score = _validate(model, forward, task, val_nodes, how.metric)
                     improved, ended = stop.step(val_score, val_loss)
@@ -196,7 +208,7 @@ def train(
     model.load_state_dict(best)
     model.eval()
     if history.ended == "diverged":
-        rates = ", ".join(str(group["lr"]) for group in parameter_groups)
+        rates = ", ".join(map(str, initial_rates))
         kept = f"the weights of epoch {history.best_epoch + 1}" if history.best_epoch >= 0 else "the initial weights"
         warnings.warn(
             f"the loss was no longer a finite number in epoch {history.epochs}: a learning rate ({rates}) is too high, "

@@ -130,7 +130,7 @@ def test_rows_do_not_say_which_classes_their_split_leaves_out() -> None:
     assert "test_accuracy" in outcome
     assert not [name for name in outcome if name.endswith("_classes")]
     pytest.importorskip("optuna")
-    settings = {"metric": "accuracy", "trials": 1, "epochs": 2, "space": {}}
+    settings = {"metric": "accuracy", "trials": 1, "epochs": 2, "space": {"dropout": [0.0, 0.5]}}
     assert "chosen" in MEASURES["tuned"].function(rare, Cell("tuned", "any", {}, cell.split, 0, "mlp", settings))
 
 

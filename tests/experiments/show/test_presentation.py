@@ -86,6 +86,11 @@ def test_labels_of_the_paper_find_their_methods() -> None:
     assert all(method_of(label) in METHODS for label in reported("table-polynomial"))
 
 
+def test_plus_signs_tell_methods_apart() -> None:
+    labels = ("ACM-GCN", "ACM-GCN+", "ACM-GCN++", "GloGNN++", "GloGNN", "LINKX")
+    assert [method_of(label) for label in labels] == [label.lower() for label in labels]
+
+
 def test_a_method_that_comes_later_is_found_without_a_change(monkeypatch: pytest.MonkeyPatch) -> None:
     others = {name: method for name, method in METHODS.items() if not name.startswith("glognn")}
     monkeypatch.setattr(METHODS, "_entries", others)

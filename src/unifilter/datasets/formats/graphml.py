@@ -11,10 +11,10 @@ import networkx
 from unifilter._internal.problems import Problems
 from unifilter.data import NodeDataset
 from unifilter.datasets.formats.columns import read_node_columns
-from unifilter.graph import Graph
+from unifilter.graph import Direction, Graph
 
 
-def read(path: Path) -> NodeDataset:
+def read(path: Path, *, direction: Direction = "undirected") -> NodeDataset:
     """A data set from a GraphML file, by the rule for tables.
 
     The node attribute ``label`` is the class, ``split`` is train, val or test, every other one describes the node and
@@ -39,7 +39,7 @@ def read(path: Path) -> NodeDataset:
         described = read_node_columns(_columns(network), ids, len(ids), where)
         problems.check_too(described.table.check_categories)
     with problems.collect():
-        graph = _graph(network, where)
+        graph = _graph(network, where, direction)
     problems.raise_if_any()
     return NodeDataset(
         name=path.stem,
@@ -62,7 +62,7 @@ def _columns(network: Any) -> dict[str, list[Any]]:
     }
 
 
-def _graph(network: Any, where: str) -> Graph:
+def _graph(network: Any, where: str, direction: Direction) -> Graph:
     default = network.graph.get("edge_default", {}).get("weight", 1)
     for source, target, attributes in network.edges(data=True):
         weight = attributes.setdefault("weight", default)
@@ -70,4 +70,4 @@ def _graph(network: Any, where: str) -> Graph:
             raise ValueError(
                 f"{where}: the weight of edge {source} -> {target} is {weight!r}: declare the attribute as a number"
             )
-    return Graph.from_networkx(network)
+    return Graph.from_networkx(network, direction=direction)

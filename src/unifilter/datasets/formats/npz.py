@@ -14,12 +14,18 @@ import numpy as np
 
 from unifilter.data import NodeDataset, Split, masks_to_splits, pack_features
 from unifilter.datasets.formats.archives import open_archive
-from unifilter.graph import Graph
+from unifilter.graph import Direction, Graph, SelfLoops
 
 _MASKS = ("train_masks", "val_masks", "test_masks")
 
 
-def read(path: Path, split_name: str = "given") -> NodeDataset:
+def read(
+    path: Path,
+    split_name: str = "given",
+    *,
+    direction: Direction = "undirected",
+    self_loops: SelfLoops = "remove",
+) -> NodeDataset:
     """A data set from one ``.npz`` file. Pickled objects in it are refused.
 
     Args:
@@ -27,6 +33,8 @@ def read(path: Path, split_name: str = "given") -> NodeDataset:
             ``edges`` ``[E, 2]``, each edge once or in both directions; optionally ``edge_weights`` ``[E]`` and
             ``train_masks``, ``val_masks``, ``test_masks``, bool, ``[splits, n]`` or ``[n]``.
         split_name: What the rule behind the masks is called.
+        direction: Whether the direction of the edges counts, as in :meth:`unifilter.Graph.from_edges`.
+        self_loops: What becomes of self-loops, as there.
     """
     with open_npz(path) as file:
         for key in ("node_features", "node_labels", "edges"):
@@ -44,7 +52,9 @@ def read(path: Path, split_name: str = "given") -> NodeDataset:
         splits = _splits(file, path, split_name)
     return NodeDataset(
         name=path.stem,
-        graph=Graph.from_edges(edges.T, num_nodes=features.shape[0], edge_weight=weights),
+        graph=Graph.from_edges(
+            edges.T, num_nodes=features.shape[0], edge_weight=weights, direction=direction, self_loops=self_loops
+        ),
         features=features,
         labels=labels,  # type: ignore[arg-type]  # numbers of any kind, which are checked there
         splits=splits,

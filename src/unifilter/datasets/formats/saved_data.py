@@ -17,6 +17,7 @@ from torch import Tensor
 from unifilter._internal.checks import without_torch_notices
 from unifilter.data import NodeDataset
 from unifilter.datasets.formats.archives import check_claim, open_archive
+from unifilter.graph import Direction
 
 _TENSORS = ("x", "edge_index", "edge_weight", "y", "train_mask", "val_mask", "test_mask")
 # Those that numpy has too.
@@ -36,7 +37,7 @@ _SPARSE = (torch.sparse_coo, torch.sparse_csr, torch.sparse_csc)
 _MOST_LISTED = 200
 
 
-def read(path: Path) -> NodeDataset:
+def read(path: Path, *, direction: Direction = "undirected") -> NodeDataset:
     """A data set from ``x`` and ``edge_index`` and, where they are there, ``edge_weight``, ``y`` (without it all labels
     are unknown) and the three masks, which become the splits ``"given"``. Other entries are not used.
 
@@ -53,7 +54,8 @@ def read(path: Path) -> NodeDataset:
     fields = {name: _checked_tensor(path, name, entries.get(name)) for name in _TENSORS}
     num_nodes = fields["x"].shape[0] if fields["x"].ndim else 0
     try:
-        dataset = NodeDataset.from_data(SimpleNamespace(**fields, num_nodes=num_nodes), name=path.stem)
+        data = SimpleNamespace(**fields, num_nodes=num_nodes)
+        dataset = NodeDataset.from_data(data, name=path.stem, direction=direction)
     except ValueError as error:
         raise ValueError(f"{path.name}: {error}") from None
     return dataset.with_checked(source=str(path))

@@ -16,7 +16,7 @@ from unifilter.data.frames import series_entries, series_values
 from unifilter.data.node_ids import number_ids, read_ids
 from unifilter.datasets.formats.archives import check_claim
 from unifilter.datasets.formats.columns import read_node_columns
-from unifilter.graph import Graph
+from unifilter.graph import Direction, Graph
 
 # Text by definition: read as it stands, so that the ids 1, 01 and NA stay three ids.
 _TEXT = {"nodes": ("id", "label", "split"), "edges": ("source", "target")}
@@ -25,7 +25,7 @@ _TEXT = {"nodes": ("id", "label", "split"), "edges": ("source", "target")}
 _MISSING = ["", "nan", "NaN", "NA", "N/A", "null", "NULL", "None", "<NA>"]
 
 
-def read(folder: Path) -> NodeDataset:
+def read(folder: Path, *, direction: Direction = "undirected") -> NodeDataset:
     """A data set from ``edges`` (columns source, target and, optionally, weight) and ``nodes``.
 
     In ``nodes``, the column ``id`` is what edges refer to, ``label`` the class (text or whole numbers; empty, nan or -1
@@ -69,7 +69,7 @@ def read(folder: Path) -> NodeDataset:
     ends = np.array([[number[end] for end in side] for side in (sources, targets)], dtype=np.int64)
     return NodeDataset(
         name=folder.resolve().name,
-        graph=Graph.from_edges(ends.reshape(2, -1), num_nodes=len(number), edge_weight=weight),
+        graph=Graph.from_edges(ends.reshape(2, -1), num_nodes=len(number), edge_weight=weight, direction=direction),
         features=None,
         **described.answers(),
         splits=described.splits,

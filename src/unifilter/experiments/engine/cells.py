@@ -96,7 +96,7 @@ def method_cell(
         changes: Settings that differ from the published ones, or from the defaults.
         preset: Whose published settings are used; ``None`` takes the defaults.
     """
-    built = find_method(method).preset(preset, metric=metric, **(changes or {}))
+    built = find_method(method).preset(preset, split=split, metric=metric, **(changes or {}))
     settings = built.plain_settings()
     candidates = built.candidates()
     if len(candidates) > 1:

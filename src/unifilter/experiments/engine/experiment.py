@@ -118,13 +118,13 @@ def trained(
 def method_of(label: str) -> str | None:
     """The method behind a label of the paper, such as ``"GPR-GNN"``; ``None`` where there is none yet.
 
-    Spelling does not matter, and a method may leave out the ``GNN`` at the end: methods that come later are found.
+    Spelling does not matter, and a method may leave out the ``GNN`` at the end: methods that come later are found. Plus
+    signs do, where they tell two methods apart.
     """
     wanted = _letters(label)
-    for name in METHODS:
-        if _letters(name) in (wanted, wanted.removesuffix("gnn")):
-            return name
-    return None
+    found = [name for name in METHODS if _letters(name) in (wanted, wanted.removesuffix("gnn"))]
+    alike = [name for name in found if name.count("+") == label.count("+")]
+    return next(iter([*alike, *found]), None)
 
 
 def _letters(name: str) -> str:

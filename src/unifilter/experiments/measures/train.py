@@ -31,7 +31,15 @@ def measure_tuned_training(workspace: Workspace, cell: Cell) -> dict[str, Any]:
     family = find_method(cell.method)
     fixed = {name: value for name, value in cell.settings.items() if name not in ("trials", "space")}
     # An experiment says which splits it is about.
-    tuning = tune(family, workspace.dataset, [split], cell.settings["trials"], fixed=fixed, allow_missing_classes=True)
+    tuning = tune(
+        family,
+        workspace.dataset,
+        [split],
+        cell.settings["trials"],
+        fixed=fixed,
+        space=cell.settings["space"],
+        allow_missing_classes=True,
+    )
     chosen = tuning.best.settings
     outcome = _train(family.with_settings({**fixed, **chosen}), workspace, split)
     return {**outcome, "chosen": chosen}

@@ -12,7 +12,10 @@ from unifilter.experiments.engine.row_files import Row
 from unifilter.experiments.engine.sources import Facts
 from unifilter.experiments.show.pictures import draw_comparison
 from unifilter.experiments.show.presentation import Presentation, Table, collect, comparison
-from unifilter.methods import METHODS
+from unifilter.methods import METHODS, settings_for
+
+# How a data set is called that has the direction of its edges.
+_DIRECTED = "-directed"
 
 
 @dataclass(frozen=True)
@@ -24,15 +27,17 @@ class Contender:
         changes: Settings that differ from the published ones.
         settings: The published ones of each data set, the defaults, or those that were tuned, on the data sets that
             have any.
-        defaults_on: Data sets whose published settings are not for these splits, so that the defaults are used.
         rule: Of its splits, where they are others than those of the table.
+        only_on: The data sets that it is trained on, if not on all.
+        directed_on: Data sets that it is trained on with the direction of their edges, because its figures are.
     """
 
     method: str
     changes: Mapping[str, Any] = field(default_factory=dict)
     settings: Literal["published", "tuned", "default"] = "published"
-    defaults_on: tuple[str, ...] = ()
     rule: str | None = None
+    only_on: tuple[str, ...] | None = None
+    directed_on: tuple[str, ...] = ()
 
 
 class AccuracyTable(Experiment):
@@ -56,12 +61,21 @@ class AccuracyTable(Experiment):
         """What is reported, by the label of the row and the data set."""
         return self.reported
 
+    def sources_of(self, dataset: str) -> tuple[str, ...]:
+        directed = any(dataset in one.directed_on for one in self.contenders().values())
+        return (dataset, f"{dataset}{_DIRECTED}") if directed else (dataset,)
+
     def cells(self, dataset: str, facts: Facts, options: Options) -> list[Cell]:
         cells = []
+        column = dataset.removesuffix(_DIRECTED)
         for label, one in self.contenders().items():
-            at = {"row": label, "column": dataset}
+            directed = column != dataset
+            if (column in one.directed_on) != directed or (one.only_on is not None and column not in one.only_on):
+                continue
+            at = {"row": label, "column": column}
             preset = self.settings_of(dataset)
-            tuned = METHODS[one.method].tuned.get(preset, {}) if one.settings == "tuned" else {}
+            rule = one.rule or self.rule
+            tuned = settings_for(METHODS[one.method].tuned, preset, rule) if one.settings == "tuned" else {}
             if one.settings == "tuned" and not tuned:
                 continue
             cells += trained(
@@ -69,10 +83,10 @@ class AccuracyTable(Experiment):
                 dataset,
                 facts,
                 options,
-                one.rule or self.rule,
+                rule,
                 at,
                 changes={**tuned, **one.changes},
-                preset=None if one.settings == "default" or dataset in one.defaults_on else preset,
+                preset=None if one.settings == "default" else preset,
             )
         return cells
 
@@ -89,18 +103,16 @@ class AccuracyTable(Experiment):
         with_defaults = {label for label, one in contenders.items() if one.settings == "default"}
         meant = [row for row in rows if row["at"]["row"] not in with_defaults]
         without = sorted(
-            {row["method"] for row in meant if self.settings_of(row["dataset"]) not in METHODS[row["method"]].presets}
+            {
+                row["method"]
+                for row in meant
+                if not settings_for(METHODS[row["method"]].presets, self.settings_of(row["dataset"]), self.rule)
+            }
         )
         if without:
             notes.append(
                 f"Without published settings on some of these graphs, so with defaults there: {', '.join(without)}."
             )
-        notes += [
-            f"{label} has its defaults on {', '.join(one.defaults_on)}: its published settings, tuned on other splits, "
-            "score less on the validation nodes."
-            for label, one in contenders.items()
-            if one.defaults_on
-        ]
         return Presentation([table], notes=notes, draw=lambda: draw_comparison(table, "test score, %"))
 
     def table(self, rows: Sequence[Row]) -> Table:

@@ -1,0 +1,183 @@
+"""Nodes with like surroundings, wherever in the graph they are: the weighted relations that WRGAT works on."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from unifilter._internal.array_cache import cached_arrays
+from unifilter._internal.checks import check_count
+from unifilter._internal.memory import check_memory
+from unifilter.graph.graph import Graph
+from unifilter.kernels.backend import numba_chosen
+from unifilter.kernels.structural_distance import degree_rings, ring_distances, ring_sizes, starts_of
+
+
+class _Speed(NamedTuple):
+    """What one core does in a second: edges passed in search of rings, and elements of their lists compared."""
+
+    edges: float
+    elements: float
+
+
+# With numba and without, measured.
+_SPEED = {True: _Speed(2e8, 5e6), False: _Speed(1e7, 5e4)}
+_MOST_HOURS = 3
+# Enough for an estimate of the mean over all.
+_NODES_LOOKED_AT = 50
+
+
+class Relation(NamedTuple):
+    """Compressed rows of one relation: row ``i`` lists the nodes that node ``i`` hears from.
+
+    Attributes:
+        starts: Where each row begins among the entries, int64 ``[num_nodes + 1]``.
+        columns: The column of each entry, int32.
+        weights: The weight of each entry, float32; those of a column sum to 1.
+    """
+
+    starts: Tensor
+    columns: Tensor
+    weights: Tensor
+
+
+def structural_relations(
+    graph: Graph, layers: int | None = None, *, cache_dir: str | Path | None = None
+) -> list[Relation]:
+    r"""Relations between nodes whose surroundings are alike, one for each number of hops that is looked at, as in
+    "struc2vec: Learning Node Representations from Structural Identity" (2017).
+
+    Every node is compared with the :math:`\lfloor 2 \log_2 n \rfloor + 1` nodes whose degrees are nearest to its own.
+    The distance of two nodes at layer k is :math:`f_k = f_{k-1} + \mathrm{DTW}(R_k(u), R_k(v))`, where
+    :math:`R_k(u)` is the list of degrees, each with its number of nodes, in the ring of all nodes exactly k hops from
+    u. The cost of two elements is :math:`((d + 1/2) / (d' + 1/2) - 1)` for degrees :math:`d \ge d'`, times the larger
+    number of nodes; dynamic time warping is the approximation "fastDTW" of radius 1. Nodes that have been compared hear
+    from each other at every layer that both have rings for, with the weight :math:`e^{-f_k}`, divided by the sum over
+    all that hear from the same node.
+
+    Weights and self-loops of the graph play no part. A graph that would need too much memory or time is refused.
+
+    Args:
+        graph: The graph.
+        layers: How many layers at most; by default all, one more than the largest distance between two nodes.
+        cache_dir: Where distances are kept; by default the folder ``structural-distances`` in the one that the
+            environment variable ``UNIFILTER_CACHE`` names, else in the user's cache folder.
+
+    Example:
+        >>> import tempfile, torch
+        >>> from unifilter import Graph
+        >>> from unifilter.graph.structural_relations import structural_relations
+        >>> path = Graph.from_edges(torch.tensor([[0, 1, 2], [1, 2, 3]]))
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     relations = structural_relations(path, cache_dir=folder)
+        >>> len(relations)  # both ends of the path have four rings
+        4
+        >>> relations[3].columns, relations[3].weights
+        (tensor([3, 0], dtype=torch.int32), tensor([1., 1.]))
+    """
+    if layers is not None:
+        check_count("layers", layers, "leave it out to take all")
+    graph = graph.to("cpu").with_self_loops("remove")
+    limit = graph.num_nodes if layers is None else min(layers, graph.num_nodes)
+    found = cached_arrays(
+        f"structural distances of {graph.num_nodes:,} nodes",
+        "structural-distances",
+        f"{graph.checksum}-{limit if layers else 'all'}",
+        lambda: _distances(graph, limit),
+        cache_dir,
+    )
+    return _relations(graph.num_nodes, found["pairs"], found["starts"], found["distances"])
+
+
+def nearest_by_degree(degree: np.ndarray) -> np.ndarray:
+    r"""Each node with the :math:`\lfloor 2 \log_2 n \rfloor + 1` others of nearest degree, ``[2, num_pairs]``.
+
+    Every pair is there once, the smaller node first.
+    Of two degrees as near the larger comes first, and of nodes with the same degree the one with the smaller index.
+    """
+    nodes = len(degree)
+    count = min(math.floor(2 * math.log2(nodes)) + 1, nodes - 1)
+    distinct, of_node = np.unique(degree, return_inverse=True)
+    with_degree = np.split(np.argsort(of_node, kind="stable"), np.cumsum(np.bincount(of_node))[:-1])
+    pairs = []
+    for index, members in enumerate(with_degree):
+        # The candidates are the same for all of them; one more, since a node is no candidate for itself.
+        nearest = _nearest(distinct, with_degree, index, count + 1)
+        own = members[:, None] == nearest
+        own[~own.any(axis=1), -1] = True
+        others = np.broadcast_to(nearest, own.shape)[~own].reshape(len(members), count)
+        pairs.append(np.stack([np.repeat(members, count), others.ravel()]))
+    left, right = np.sort(np.concatenate(pairs, axis=1), axis=0)
+    return np.stack(np.divmod(np.unique(left * np.int64(nodes) + right), nodes)).astype(np.int32)
+
+
+def _nearest(distinct: np.ndarray, with_degree: list[np.ndarray], index: int, count: int) -> np.ndarray:
+    """The first nodes by the distance of their degree from one of the degrees."""
+    found, size = [with_degree[index]], len(with_degree[index])
+    below, above = index - 1, index + 1
+    while size < count:
+        near_above = above < len(distinct) and (
+            below < 0 or distinct[above] - distinct[index] <= distinct[index] - distinct[below]
+        )
+        found.append(with_degree[above if near_above else below])
+        size += len(found[-1])
+        below, above = (below, above + 1) if near_above else (below - 1, above)
+    return np.concatenate(found)[:count]
+
+
+def _distances(graph: Graph, limit: int) -> dict[str, np.ndarray]:
+    row_start, neighbours = graph.row_start.numpy(), graph.neighbours.numpy()
+    pairs = nearest_by_degree(np.diff(row_start))
+    _check_size(graph, limit, pairs.shape[1])
+    sizes = ring_sizes(row_start, neighbours, limit, np.arange(graph.num_nodes))
+    starts, distances = ring_distances(degree_rings(row_start, neighbours, sizes), pairs)
+    return {"pairs": pairs, "starts": starts, "distances": distances}
+
+
+def _check_size(graph: Graph, limit: int, pairs: int) -> None:
+    """Refuse what takes too much memory or time, by an estimate from the rings of some nodes."""
+    row_start, neighbours = graph.row_start.numpy(), graph.neighbours.numpy()
+    nodes = np.unique(np.linspace(0, graph.num_nodes - 1, _NODES_LOOKED_AT, dtype=np.int64))
+    rings, elements = (float(size.mean()) for size in ring_sizes(row_start, neighbours, limit, nodes))
+    what, remedy = (
+        f"the structural distances of {graph.num_nodes:,} nodes",
+        "fewer structural layers, or another method",
+    )
+    check_memory(what, 8 * (graph.num_nodes * (rings + elements) + pairs * rings), f"take {remedy}")
+    speed = _SPEED[numba_chosen()]
+    # Rings are looked for twice, to count and to fill; a comparison goes through the elements of two nodes.
+    hours = (2 * graph.num_nodes * len(neighbours) / speed.edges + 2 * pairs * elements / speed.elements) / 3600
+    if hours > _MOST_HOURS:
+        faster = "" if numba_chosen() else "install numba, which is a hundred times as fast, or "
+        raise ValueError(
+            f"{what} would take about {hours:,.0f} hours, and at most {_MOST_HOURS} are allowed: {faster}take {remedy}"
+        )
+
+
+def _relations(nodes: int, pairs: np.ndarray, starts: np.ndarray, distances: np.ndarray) -> list[Relation]:
+    counts = np.diff(starts)
+    relations = []
+    for layer in range(max(int(counts.max(initial=0)), 1)):
+        reached = counts > layer
+        left, right = pairs[:, reached]
+        rows, columns = np.concatenate([left, right]), np.concatenate([right, left])
+        distance = np.tile(distances[starts[:-1][reached] + layer], 2)
+        # The nearest of each node as zero, so that not all weights vanish where all are far away.
+        nearest = np.full(nodes, np.inf)
+        np.minimum.at(nearest, columns, distance)
+        weights = np.exp(nearest[columns] - distance)
+        weights /= np.bincount(columns, weights, minlength=nodes)[columns]
+        order = np.lexsort((columns, rows))
+        relations.append(
+            Relation(
+                torch.from_numpy(starts_of(np.bincount(rows, minlength=nodes))),
+                torch.from_numpy(columns[order]),
+                torch.from_numpy(weights[order].astype(np.float32)),
+            )
+        )
+    return relations
