@@ -10,7 +10,7 @@ from pathlib import Path
 
 from benchmarks.all_methods import run_all_methods
 from benchmarks.eigenvectors import run_eigenvectors
-from benchmarks.factorisation import run_factorisation, warm_up
+from benchmarks.factorization import run_factorization, warm_up
 from benchmarks.graphs import ALL, cases
 from benchmarks.growth import run_growth
 from benchmarks.machine import measure_machine
@@ -24,7 +24,7 @@ from benchmarks.splits import run_splits
 from benchmarks.training import TRAINING_GRAPHS, run_training
 
 _SECTIONS = (
-    "factorisation",
+    "factorization",
     "splits",
     "growth",
     "memory",
@@ -49,10 +49,10 @@ def main() -> None:
     machine = measure_machine(options.repeats)
     print(machine)
     report.figures["machine"] = machine.figures()
-    if set(sections) & {"factorisation", "splits", "memory", "training"}:
+    if set(sections) & {"factorization", "splits", "memory", "training"}:
         for case in cases(options.graphs):
-            if "factorisation" in sections:
-                run_factorisation(case, machine, options.repeats, report)
+            if "factorization" in sections:
+                run_factorization(case, machine, options.repeats, report)
             if "splits" in sections:
                 run_splits(case, options.repeats, report)
             if "memory" in sections and case.name in _MEMORY_GRAPHS:

@@ -21,8 +21,8 @@ _TARGET = 2.0
 def run_eigenvectors(repeats: int, report: Report) -> None:
     case = generated(_NODES, _EDGES, 1)
     root = sp.diags_array(1 / case.graph.root_degree(torch.float64).numpy())
-    ones = np.ones(len(case.graph.neighbours))
-    adjacency = sp.csr_array((ones, case.graph.neighbours.numpy(), case.graph.row_start.numpy()))
+    ones = np.ones(len(case.graph.neighbors))
+    adjacency = sp.csr_array((ones, case.graph.neighbors.numpy(), case.graph.row_start.numpy()))
     matrix = sp.csr_array(root @ adjacency @ root)
     start = np.random.default_rng(0).standard_normal(_NODES)
     times = interleaved(

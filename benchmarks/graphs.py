@@ -35,7 +35,7 @@ class Case:
     def edge_index(self) -> Tensor:
         """Every edge in both directions, sorted by its first node, as PyG's datasets have it."""
         sources = torch.repeat_interleave(torch.arange(self.graph.num_nodes), self.graph.row_start.diff())
-        return torch.stack([sources, self.graph.neighbours.long()])
+        return torch.stack([sources, self.graph.neighbors.long()])
 
 
 def cases(names: Sequence[str]) -> Iterator[Case]:

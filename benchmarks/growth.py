@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from benchmarks.factorisation import HOPS
+from benchmarks.factorization import HOPS
 from benchmarks.graphs import generated
 from benchmarks.report import Report, print_table, seconds
 from benchmarks.timing import interleaved

@@ -1,4 +1,4 @@
-"""Peak memory of a factorisation, measured in a process of its own: ``python -m benchmarks.memory FOLDER``."""
+"""Peak memory of a factorization, measured in a process of its own: ``python -m benchmarks.memory FOLDER``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 import psutil
 import torch
 
-from benchmarks.factorisation import HOPS
+from benchmarks.factorization import HOPS
 from benchmarks.graphs import Case, generated
 from benchmarks.report import Report, print_table
 from unifilter import Graph, factorize
@@ -26,7 +26,7 @@ def run_memory(case: Case, report: Report) -> None:
         print(f"\nMemory on {case.name}: skipped, the peak is read from {_STATUS}, which this system does not have")
         return
     with tempfile.TemporaryDirectory() as folder:
-        parts = {"row_start": case.graph.row_start, "neighbours": case.graph.neighbours, "x": case.x}
+        parts = {"row_start": case.graph.row_start, "neighbors": case.graph.neighbors, "x": case.x}
         for name, part in parts.items():
             np.save(Path(folder) / f"{name}.npy", part.numpy())
         command = [sys.executable, "-m", "benchmarks.memory", folder]
@@ -49,18 +49,18 @@ def run_memory(case: Case, report: Report) -> None:
 
 
 def _measure(folder: Path) -> int:
-    """Bytes that the process grew by, at its largest, while it factorised."""
+    """Bytes that the process grew by, at its largest, while it factorized."""
     tiny = generated(500, 2000, 64)
     factorize(tiny.graph, tiny.x, HOPS)  # the compiled kernels stay in memory and are not work space
-    row_start, neighbours, x = (
-        torch.from_numpy(np.load(folder / f"{name}.npy")) for name in ("row_start", "neighbours", "x")
+    row_start, neighbors, x = (
+        torch.from_numpy(np.load(folder / f"{name}.npy")) for name in ("row_start", "neighbors", "x")
     )
-    graph = Graph(row_start, neighbours, None, self_loops="remove", duplicates="sum")
+    graph = Graph(row_start, neighbors, None, self_loops="remove", duplicates="sum")
     gc.collect()
     before, peak_before = psutil.Process().memory_info().rss, _peak()
     factorize(graph, x, HOPS)
     if _peak() <= peak_before:
-        raise SystemExit("reading the input took more memory than the factorisation: its peak cannot be seen")
+        raise SystemExit("reading the input took more memory than the factorization: its peak cannot be seen")
     return _peak() - int(before)
 
 

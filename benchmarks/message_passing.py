@@ -59,7 +59,7 @@ def run_message_passing(repeats: int, report: Report) -> None:
 def _over_pyg(method: Method, problem: Problem) -> nn.Module:
     graph, x = problem.workspace.graph(), problem.workspace.features(method.features)
     sources = torch.repeat_interleave(torch.arange(graph.num_nodes), graph.row_start.diff())
-    edge_index = torch.stack([sources, graph.neighbours.long()])
+    edge_index = torch.stack([sources, graph.neighbors.long()])
     kind = {"gcn": GCNOverPyG, "gat": GATOverPyG, "gcnii": GCNIIOverPyG, "h2gcn": H2GCNOverPyG}[method.name]
     return kind(x, edge_index, problem.task.num_outputs, method.settings())
 

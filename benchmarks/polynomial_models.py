@@ -1,7 +1,7 @@
 """An epoch of the models that filter logits, against the same models written over PyG's message passing.
 
 An epoch is a training step and a validation pass at the published settings. The other side multiplies edge by edge and
-reads dense features, as the authors' scripts do: BernNet with its 65 products. It may normalise its edges once, outside
+reads dense features, as the authors' scripts do: BernNet with its 65 products. It may normalize its edges once, outside
 the clock. Citeseer is there for its many features, of which ours reads those that are not zero.
 """
 
@@ -116,7 +116,7 @@ def _check_same(learner: Learner, theirs: nn.Module, method: Method, problem: Pr
 def _over_pyg(method: Method, problem: Problem) -> nn.Module:
     graph, x = problem.workspace.graph(), problem.workspace.features(method.features)
     sources = torch.repeat_interleave(torch.arange(graph.num_nodes), graph.row_start.diff())
-    edge_index = torch.stack([sources, graph.neighbours.long()])
+    edge_index = torch.stack([sources, graph.neighbors.long()])
     settings = method.settings()
     if method.name == "jacobiconv":
         return JacobiConvOverPyG(x, edge_index, problem.task.num_outputs, settings)

@@ -15,9 +15,9 @@ _SMALLEST_NORM = 1e-8
 
 
 def coo_propagation(graph: Graph) -> Tensor:
-    """The normalised adjacency as a float32 COO tensor."""
+    """The normalized adjacency as a float32 COO tensor."""
     sources = torch.repeat_interleave(torch.arange(graph.num_nodes), graph.row_start.diff())
-    targets = graph.neighbours.long()
+    targets = graph.neighbors.long()
     root = graph.root_degree(torch.float64)
     values = graph.adjacency(torch.float64).values() / (root[sources] * root[targets])
     shape = (graph.num_nodes, graph.num_nodes)

@@ -9,7 +9,7 @@ from unittest.mock import patch
 
 import numpy as np
 
-from benchmarks.factorisation import HOPS, PUBLISHED, PUBLISHED_REPEATS, TAU
+from benchmarks.factorization import HOPS, PUBLISHED, PUBLISHED_REPEATS, TAU
 from benchmarks.graphs import Case
 from benchmarks.published import coo_propagation, published_basis
 from benchmarks.report import Report, print_table, seconds
@@ -31,7 +31,7 @@ def run_splits(case: Case, repeats: int, report: Report) -> None:
         coefficients: lambda: _all_coefficients(factorize(case.graph, case.x, HOPS), estimates),
         bases: lambda: _all_bases(factorize(case.graph, case.x, HOPS), estimates),
     }
-    known = report.figures.get("factorisation", {}).get(case.name)
+    known = report.figures.get("factorization", {}).get(case.name)
     if known is None:
         coo = coo_propagation(case.graph)
         contenders[PUBLISHED] = lambda: published_basis(coo, case.x, HOPS, TAU, case.homophily)
@@ -75,7 +75,7 @@ def _sweep_tau(case: Case, report: Report) -> None:
         for tau in _TAUS:
             fact.basis("uni", tau=float(tau), homophily=case.homophily)
     swept = report.at_most(f"{case.name}: sparse products of a tau sweep", products[0] - before, 0, unit="")
-    print(f"sweep over {len(_TAUS)} values of tau: {swept} sparse products, after {before} of the factorisation")
+    print(f"sweep over {len(_TAUS)} values of tau: {swept} sparse products, after {before} of the factorization")
 
 
 @contextmanager

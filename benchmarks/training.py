@@ -80,7 +80,7 @@ def _problem(dataset: NodeDataset) -> Problem:
 
 
 def _contenders(method: UniFilterMethod, problem: Problem, learner: Learner) -> dict[str, Callable[[], object]]:
-    """Epochs with the same optimiser on the same sizes; what is built once is built here, outside the clock."""
+    """Epochs with the same optimizer on the same sizes; what is built once is built here, outside the clock."""
     model, task = _as_uni_filter(learner.model), problem.task
     train, val = torch.as_tensor(problem.train), torch.as_tensor(problem.val)
     if method.batch_size is not None:
@@ -187,7 +187,7 @@ def _run_memory(case: Case, report: Report) -> None:
     used, basis = _memory_in_new_process(case.name, {})
     needed, _ = _memory_in_new_process(case.name, {"MALLOC_MMAP_THRESHOLD_": _GIVE_BACK_FROM})
     print_table(
-        f"Memory of training on {case.name}, beyond the factorisation",
+        f"Memory of training on {case.name}, beyond the factorization",
         ["what", "MB", "share of the basis"],
         [
             ["basis", f"{basis / 1e6:.1f}", ""],
@@ -210,7 +210,7 @@ def _memory_in_new_process(name: str, environment: dict[str, str]) -> tuple[int,
 
 
 def _measure_memory(name: str) -> tuple[int, int]:
-    """Bytes that a process which holds the factorisation grows by, at its largest, while it trains; and the basis'."""
+    """Bytes that a process which holds the factorization grows by, at its largest, while it trains; and the basis'."""
     method = UniFilterMethod.preset(name, epochs=_MEMORY_EPOCHS)
     tiny = generated(500, 2000, 64)  # compiled kernels and thread pools stay in memory and are not work space
     labels = torch.arange(500) % 2

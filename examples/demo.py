@@ -170,11 +170,11 @@ def draw_spectrum(graphs: list[NodeDataset], results: list[dict[str, Learned]], 
     figure.savefig(path, dpi=150)
 
 
-def draw_energy(axes: Axes, fact: Factorization, label: str, colour: str, style: str) -> None:
+def draw_energy(axes: Axes, fact: Factorization, label: str, color: str, style: str) -> None:
     density = density_of(fact.tridiagonal)
     lam, order = density.lam.flatten().sort()
     share = density.energy.flatten()[order].double().cumsum(0) / density.energy.double().sum()
-    axes.step([0, *lam.tolist(), 2], [0, *share.tolist(), 1], where="post", color=colour, linestyle=style, label=label)
+    axes.step([0, *lam.tolist(), 2], [0, *share.tolist(), 1], where="post", color=color, linestyle=style, label=label)
 
 
 def title(dataset: NodeDataset) -> str:

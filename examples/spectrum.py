@@ -25,8 +25,8 @@ from unifilter import (
     factorize,
 )
 
-# Okabe and Ito's colours can be told apart by the colour-blind.
-COLOURS = {"homophily": "#0072B2", "heterophily": "#D55E00", "uni": "#009E73"}
+# Okabe and Ito's colors can be told apart by the color-blind.
+COLORS = {"homophily": "#0072B2", "heterophily": "#D55E00", "uni": "#009E73"}
 MARKERS = {"homophily": "o", "heterophily": "s", "uni": "^"}
 
 
@@ -54,7 +54,7 @@ def main() -> None:
     figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.2), layout="constrained")
     draw_frequencies(left, fact, arguments.tau, float(estimate))
     draw_density(right, fact, factorize(graph, labels - labels.float().mean(), arguments.hops))
-    figure.suptitle("Zachary's karate club: one factorisation, every basis")
+    figure.suptitle("Zachary's karate club: one factorization, every basis")
     arguments.out.mkdir(parents=True, exist_ok=True)
     path = arguments.out / "spectrum.png"
     figure.savefig(path, dpi=150)
@@ -72,15 +72,15 @@ def draw_frequencies(axes: plt.Axes, fact: Factorization, tau: float, homophily:
     for name, (label, parameters) in bases.items():
         frequencies = fact.frequencies(name, **parameters)
         low, high = torch.quantile(frequencies, torch.tensor([0.25, 0.75]), dim=1)
-        axes.fill_between(hops, low, high, color=COLOURS[name], alpha=0.15, linewidth=0)
-        axes.plot(hops, frequencies.mean(dim=1), color=COLOURS[name], marker=MARKERS[name], markersize=5, label=label)
+        axes.fill_between(hops, low, high, color=COLORS[name], alpha=0.15, linewidth=0)
+        axes.plot(hops, frequencies.mean(dim=1), color=COLORS[name], marker=MARKERS[name], markersize=5, label=label)
     axes.set(xlabel="hop k", ylabel="signal frequency f (0 smooth, 1 alternating)", ylim=(0, 1), title="Basis spectrum")
     axes.legend(frameon=False)
 
 
 def draw_density(axes: plt.Axes, features: Factorization, labels: Factorization) -> None:
     """Share of a signal's energy below each Laplacian eigenvalue."""
-    for name, fact, colour, style in (
+    for name, fact, color, style in (
         ("node indicators (mean of all)", features, "#0072B2", "-"),
         ("labels", labels, "#D55E00", "--"),
     ):
@@ -92,7 +92,7 @@ def draw_density(axes: plt.Axes, features: Factorization, labels: Factorization)
             torch.cat([edge[0], lam, edge[1]]),
             torch.cat([torch.zeros(1), share, torch.ones(1)]),
             where="post",
-            color=colour,
+            color=color,
             linestyle=style,
             label=name,
         )

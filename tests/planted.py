@@ -13,7 +13,7 @@ CLASSES = 3
 
 
 def planted_problem(num_nodes: int = 48, seed: int = 0) -> Problem:
-    """Words and neighbours tell the class; half of the nodes are for training, a quarter for validation."""
+    """Words and neighbors tell the class; half of the nodes are for training, a quarter for validation."""
     random = np.random.default_rng(seed)
     labels = np.arange(num_nodes) % CLASSES
     words = random.random((num_nodes, 4 * CLASSES)) < np.where(

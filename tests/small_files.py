@@ -43,14 +43,14 @@ def write_planetoid(folder: Path, name: str = "cora", **changes: Any) -> Path:
     """509 nodes: 0 to 504 known, the first two for training; 506, 508 and 505 tested in that order; no row for 507."""
     folder.mkdir(parents=True, exist_ok=True)
     one_hot = np.eye(3, dtype=np.int32)
-    neighbours = {0: [1, 2], 1: [0], 2: [0, 3, 3], 3: [2, 3], 505: [506], 506: [505, 508], 508: [506]}
+    neighbors = {0: [1, 2], 1: [0], 2: [0, 3, 3], 3: [2, 3], 505: [506], 506: [505, 508], 508: [506]}
     objects = {
         "y": one_hot[[0, 1]],
         "allx": sp.csr_matrix(np.eye(505, 40, dtype=np.float32)),
         "ally": one_hot[np.arange(505) % 3],
         "tx": sp.csr_matrix(np.eye(3, 40, k=10, dtype=np.float32)),
         "ty": one_hot[[1, 2, 0]],
-        "graph": defaultdict(list, neighbours),
+        "graph": defaultdict(list, neighbors),
     } | changes
     for suffix, value in objects.items():
         (folder / f"ind.{name}.{suffix}").write_bytes(pickle.dumps(value, protocol=4))

@@ -20,7 +20,7 @@ for (const [name, { source, folder }] of Object.entries(pages)) {
     target: ["es2020"],
     outdir: folder,
     legalComments: "none",
-    banner: { js: "/* Contains uPlot, MIT licence, Copyright (c) 2022 Leon Sorokin */" },
+    banner: { js: "/* Contains uPlot, MIT license, Copyright (c) 2022 Leon Sorokin */" },
   });
   copyFileSync("node_modules/uplot/LICENSE", `${folder}/uPlot-LICENSE.txt`);
 }

@@ -79,7 +79,7 @@ def test_a_score_that_leaves_a_class_out_is_refused_or_marked(tmp_path: Path) ->
     arguments = ["compare", rare_class(tmp_path / "mine.npz"), "--methods", "mlp,sgc", "--epochs", "2", "--out"]
     refused = RUN.invoke(app, [*arguments, str(tmp_path / "a"), "--split", "60"])
     assert refused.exit_code == 2
-    assert "class 1 has 10 labelled nodes, but no validation or test node" in refused.stderr
+    assert "class 1 has 10 labeled nodes, but no validation or test node" in refused.stderr
     allowed = ["--split", "60", "--allow-missing-classes"]
     marked = RUN.invoke(app, [*arguments, str(tmp_path / "b"), *allowed])
     assert marked.exit_code == 0, marked.output

@@ -67,10 +67,10 @@ def test_info_on_a_folder_of_tables(folder: Path) -> None:
     assert lines["edge homophily"] == "0.2500"  # n3-n5 alone
     assert lines["split"] == "given [0]"
     assert lines["train / val / test nodes"] == "2 / 1 / 2"
-    # n0, n2 and n4 have the one neighbour and the class of one another; n4 is tested and n0 was trained on.
+    # n0, n2 and n4 have the one neighbor and the class of one another; n4 is tested and n0 was trained on.
     assert lines["... and its label (duplicates)"] == "3"
     assert lines["test nodes that duplicate a training node"] == "50.0 %"
-    assert lines["licence"] == "-"
+    assert lines["license"] == "-"
     figures = json.loads(run("data", "info", folder, "--json").stdout)
     assert (figures["leak"], figures["duplicates"], figures["splits"]) == (0.5, 3, {"given": 1})
     assert len(figures["checksum"]) == 64
@@ -110,11 +110,11 @@ def test_info_tells_of_classes_edges_and_features(folder: Path) -> None:
     assert (lines["column sex"], lines["column planet"]) == ("number, 0 to 1", "constant, 7 to 7")
     assert figures["columns"][2] == {"name": "planet", "kind": "constant", "missing": 0, "about": "7 to 7"}
     # The default split cannot be drawn, which is no reason to say nothing.
-    assert lines["split"].startswith("none: class 'c11' has 2 labelled nodes, too few")
+    assert lines["split"].startswith("none: class 'c11' has 2 labeled nodes, too few")
     assert (figures["split"], figures["default_split"]) == (None, "stratified")
     assert figures["split_problem"].startswith("class 'c11' has 2")
     asked = run("data", "info", folder, "--split", "stratified")
-    assert (asked.exit_code, "class 'c11' has 2 labelled nodes" in asked.stderr) == (2, True)
+    assert (asked.exit_code, "class 'c11' has 2 labeled nodes" in asked.stderr) == (2, True)
 
 
 def test_info_tells_of_the_features_of_an_array(tmp_path: Path) -> None:

@@ -140,7 +140,7 @@ class TestSplits:
             command, bank, "--split", "60", *chosen[command], *(["--out", tmp_path / "o"] * (command != "tune"))
         )
         assert result.exit_code == 2
-        assert "class 'mule' has 19 labelled nodes, but no validation or test node" in result.stderr
+        assert "class 'mule' has 19 labeled nodes, but no validation or test node" in result.stderr
         assert "pass --split stratified" in result.stderr
         assert "--allow-missing-classes" in result.stderr
 

@@ -152,7 +152,7 @@ def test_interrupted_between_epochs_it_says_so_too(tmp_path: Path, monkeypatch: 
         (("karate", "--tau", "much"), "--tau must be a number in [0, 1] or learn, not 'much'"),
         (("karate", "--tau", "2"), "tau must lie in [0, 1], not 2.0"),
         (("karate", "--set", "dropout"), "--set takes name=value, not 'dropout': for instance --set dropout=0.5"),
-        (("karate", "--set", "colour=red"), "unifilter has no setting 'colour': it has features, epochs"),
+        (("karate", "--set", "color=red"), "unifilter has no setting 'color': it has features, epochs"),
         (("karate", "--set", "lr=fast"), "the setting lr of unifilter must be a number, not 'fast'"),
         (("karate", "--set", "lr=true"), "the setting lr of unifilter must be a number, not True"),
         (("karate", "--set", "epochs=2.5"), "the setting epochs of unifilter must be a whole number, not 2.5"),
@@ -255,7 +255,7 @@ def test_a_split_that_leaves_a_class_out_is_refused(tmp_path: Path) -> None:
     result = run("train", imbalanced(tmp_path / "mine"), "--split", "60", "--out", tmp_path / "run", *QUICK)
     assert result.exit_code == 2
     assert (
-        "class 'rare' has 10 labelled nodes, but no validation or test node in split 0 of 'random-60-20-20': pass "
+        "class 'rare' has 10 labeled nodes, but no validation or test node in split 0 of 'random-60-20-20': pass "
         "--split stratified, label more nodes of it, or pass --allow-missing-classes to train anyway"
     ) in result.stderr
     assert not (tmp_path / "run").exists()

@@ -482,7 +482,7 @@ def test_progress_goes_to_stderr() -> None:
 def test_mistakes_end_with_2(tmp_path: Path) -> None:
     (tmp_path / "text.db").write_text("no study" * 100)
     for arguments, message in (
-        (("karate", "--set", "colour=red"), "has no setting 'colour'"),
+        (("karate", "--set", "color=red"), "has no setting 'color'"),
         (("karate", "--split", "70"), "has no split '70'"),
         (("karate", "--study", tmp_path / "text.db", *QUICK), "is not a study that can be resumed"),
         (("karate", "--trials", "0"), "--trials"),
@@ -513,7 +513,7 @@ def test_the_default_split_and_one_that_leaves_a_class_out(tmp_path: Path) -> No
     command = ("tune", file, "--split", "60", "--trials", "1", *QUICK)
     refused = run(*command)
     assert refused.exit_code == 2
-    assert "class 1 has 10 labelled nodes, but no validation or test node" in refused.stderr
+    assert "class 1 has 10 labeled nodes, but no validation or test node" in refused.stderr
     found = json.loads(run(*command, "--allow-missing-classes", "--json").stdout)
     assert found["unvalidated_classes"] == ["1"]
     assert "--allow-missing-classes" in found["command"]

@@ -46,7 +46,7 @@ def small(**changes: Any) -> NodeDataset:
     return NodeDataset(**(fields | changes))
 
 
-def labelled(count: int) -> NodeDataset:
+def labeled(count: int) -> NodeDataset:
     """As many nodes as are asked for, in a ring, of two classes in turn."""
     nodes = torch.arange(count)
     ring = Graph.from_edges(torch.stack([nodes, (nodes + 1) % count]))
@@ -276,7 +276,7 @@ def test_the_short_name_48_is_geom_gcn() -> None:
 
 
 def test_splits_drawn_on_demand() -> None:
-    data = labelled(100)
+    data = labeled(100)
     for name in ("60", "random-60-20-20"):
         split = data.split(name, 3)
         expected = random_split(data.labels, 0.6, 0.2, SEEDS[3])
@@ -310,7 +310,7 @@ def test_data_and_back() -> None:
 
 
 def test_data_with_chosen_splits() -> None:
-    data = labelled(50)
+    data = labeled(50)
     assert "train_mask" not in data.to_data()
     for name, sets in (("60", 10), ("stratified", 10)):
         masks = data.to_data(name)
@@ -385,7 +385,7 @@ def test_the_default_split_is_what_comes_with_the_data_else_stratified() -> None
     mine = small().splits["mine"]
     assert small(splits={"mine": mine, "given": mine}).default_split == "given"
     assert small(splits={"mine": mine}).split() is mine[0]
-    drawn = labelled(30)
+    drawn = labeled(30)
     assert np.array_equal(drawn.split(index=2).test, drawn.split("stratified", 2).test)
     data = Data(x=torch.eye(6), edge_index=torch.tensor([[0, 1], [1, 2]]), y=torch.arange(6) % 2)
     assert NodeDataset.from_data(data).default_split == "stratified"
@@ -394,7 +394,7 @@ def test_the_default_split_is_what_comes_with_the_data_else_stratified() -> None
 
 
 def test_a_benchmark_has_the_split_of_its_literature() -> None:
-    data = labelled(30).with_checked(literature_split="60")
+    data = labeled(30).with_checked(literature_split="60")
     for same in (data, pickle.loads(pickle.dumps(data)), copy.copy(data), data.scaled("row"), replace(data, name="x")):
         assert same.default_split == "60"
         assert same.split().name == "random-60-20-20"
@@ -415,7 +415,7 @@ def test_names_and_numbers_of_splits() -> None:
 
 
 def test_the_rule_of_linkx_is_drawn_where_no_masks_come_with_the_data() -> None:
-    data = labelled(40)
+    data = labeled(40)
     split = data.split("linkx-50-25-25", 3)
     assert np.array_equal(split.train, linkx_split(data.labels, 3).train)
     assert (split.name, split.index, len(split.train), len(split.val)) == ("linkx-50-25-25", 3, 20, 10)
@@ -424,7 +424,7 @@ def test_the_rule_of_linkx_is_drawn_where_no_masks_come_with_the_data() -> None:
 
 
 def test_a_class_too_small_for_the_default_split_is_named() -> None:
-    with pytest.raises(ValueError, match="^class 'a' has 2 labelled nodes, too few"):
+    with pytest.raises(ValueError, match="^class 'a' has 2 labeled nodes, too few"):
         small(splits={}, class_names=("a", "b")).split()
 
 

@@ -94,7 +94,7 @@ def test_published_sizes(name: str, sizes: tuple[int, int, int], only_trained: l
     st.sampled_from([0.05, 0.3, 0.6]),
     st.data(),
 )
-def test_stratified_parts_are_disjoint_cover_the_labelled_and_hold_every_class(
+def test_stratified_parts_are_disjoint_cover_the_labeled_and_hold_every_class(
     sizes: list[int], seed: int, train: float, data: st.DataObject
 ) -> None:
     val = data.draw(st.sampled_from([0.05, 0.2, 0.35]))
@@ -116,8 +116,8 @@ def test_stratified_split_depends_on_the_seed() -> None:
     assert stratified_split(labels, seed=4).index == stratified_split(labels, seed=4).seed == 4
 
 
-def test_linkx_split_is_half_a_quarter_and_the_rest_of_the_labelled() -> None:
-    labels = np.where(np.arange(47) % 9 == 0, -1, np.arange(47) % 2)  # 41 labelled
+def test_linkx_split_is_half_a_quarter_and_the_rest_of_the_labeled() -> None:
+    labels = np.where(np.arange(47) % 9 == 0, -1, np.arange(47) % 2)  # 41 labeled
     split = linkx_split(labels, seed=3)
     assert repr(split) == "Split('linkx-50-25-25', index=3, train=20, val=10, test=11, seed=3)"
     assert sorted(chain(*parts(split))) == np.flatnonzero(labels >= 0).tolist()
@@ -214,7 +214,7 @@ def test_impossible_wishes_are_refused() -> None:
         random_split(NINE, 0, 0.2)
     with pytest.raises(ValueError, match="there are 10 published seeds, 0 to 9, not 10: pass a seed"):
         random_split(NINE, index=10)
-    with pytest.raises(ValueError, match="class 2 has 1 labelled node, too few.*label more of it, merge it"):
+    with pytest.raises(ValueError, match="class 2 has 1 labeled node, too few.*label more of it, merge it"):
         stratified_split(np.array([0, 0, 0, 1, 1, 1, 2, -1]))
     with pytest.raises(ValueError, match="the val set of split 0 of 'random-60-20-20' is empty"):
         random_split(np.array([0, 1]))
@@ -251,13 +251,13 @@ def test_a_class_that_is_left_out_is_named_with_the_remedy() -> None:
     labels = np.repeat([0, 1, 2], [90, 10, 5])
     split = random_split(labels, index=3)  # 21 of each class to train on, or all there are
     message = (
-        "class 'rare' has 10 labelled nodes, but no validation or test node in split 3 of 'random-60-20-20' (2 such "
+        "class 'rare' has 10 labeled nodes, but no validation or test node in split 3 of 'random-60-20-20' (2 such "
         "classes in all): pass split='stratified', label more nodes of it, or pass allow_missing_classes=True to train "
         "anyway"
     )
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         check_classes(split, labels, ("common", "rare", "rarer"))
-    with pytest.raises(ValueError, match="^class 0 has 1 labelled node, but no validation or test node in split 0 of"):
+    with pytest.raises(ValueError, match="^class 0 has 1 labeled node, but no validation or test node in split 0 of"):
         check_classes(Split("mine", 0, *map(np.array, ([0, 1], [2], [3]))), np.array([0, 1, 1, 1]))
     with pytest.raises(ValueError, match="'mine': look elsewhere$"):
         check_classes(
@@ -266,7 +266,7 @@ def test_a_class_that_is_left_out_is_named_with_the_remedy() -> None:
 
 
 def test_a_class_too_small_to_divide_is_named() -> None:
-    with pytest.raises(ValueError, match="^class 'rare' has 2 labelled nodes, too few"):
+    with pytest.raises(ValueError, match="^class 'rare' has 2 labeled nodes, too few"):
         stratified_split(np.array([0, 0, 0, 1, 1]), class_names=("common", "rare"))
 
 

@@ -31,14 +31,14 @@ def split(train: list[int], val: list[int], test: list[int]) -> Split:
 
 
 def test_duplicates_and_leak_by_hand() -> None:
-    # 2, 3, 4 share their neighbour and 5, 6 their two; of these only 2 and 3 also share a label. 7 and 8 have no
-    # neighbours to share.
+    # 2, 3, 4 share their neighbor and 5, 6 their two; of these only 2 and 3 also share a label. 7 and 8 have no
+    # neighbors to share.
     summary = describe(make(TWO_STARS, LABELS), split([0, 2, 7], [1], [3, 4, 5, 8]))
     assert (summary.nodes, summary.edges, summary.features, summary.classes) == (9, 7, 9, 2)
-    assert (summary.isolated, summary.labelled) == (2, 9)
-    assert (summary.same_neighbours, summary.duplicates) == (5, 2)
+    assert (summary.isolated, summary.labeled) == (2, 9)
+    assert (summary.same_neighbors, summary.duplicates) == (5, 2)
     assert (summary.split, summary.train, summary.val, summary.test) == ("mine [2]", 3, 1, 4)
-    assert summary.leak == 1 / 4  # node 3 copies node 2; 4 has another label, 8 no neighbours
+    assert summary.leak == 1 / 4  # node 3 copies node 2; 4 has another label, 8 no neighbors
     without = describe(make(TWO_STARS, LABELS))
     assert (without.split, without.train, without.val, without.test, without.leak) == (None,) * 5
 
@@ -46,7 +46,7 @@ def test_duplicates_and_leak_by_hand() -> None:
 def test_unknown_labels_are_not_the_same_label() -> None:
     labels = np.where(np.isin(np.arange(9), [2, 3]), -1, LABELS)
     summary = describe(make(TWO_STARS, labels))
-    assert (summary.labelled, summary.same_neighbours, summary.duplicates) == (7, 5, 0)
+    assert (summary.labeled, summary.same_neighbors, summary.duplicates) == (7, 5, 0)
 
 
 def test_measures_are_those_of_the_homophily_module() -> None:
@@ -62,8 +62,8 @@ def test_measures_without_a_value_are_none() -> None:
     one_class = describe(make(TWO_STARS, np.zeros(9, dtype=np.int64)))
     assert (one_class.edge_homophily, one_class.node_homophily) == (1, 1)
     assert (one_class.class_homophily, one_class.adjusted_homophily) == (None, None)
-    unlabelled = describe(make(TWO_STARS, np.full(9, -1)))
-    assert (unlabelled.edge_homophily, unlabelled.node_homophily, unlabelled.labelled) == (None, None, 0)
+    unlabeled = describe(make(TWO_STARS, np.full(9, -1)))
+    assert (unlabeled.edge_homophily, unlabeled.node_homophily, unlabeled.labeled) == (None, None, 0)
 
 
 @given(graphs(), st.integers(0, 2**32 - 1))
@@ -72,18 +72,18 @@ def test_duplicates_by_comparing_all_pairs(graph: Graph, seed: int) -> None:
     labels = rng.integers(-1, 2, size=graph.num_nodes)
     joined = graph.adjacency().to_dense().numpy() > 0
     np.fill_diagonal(joined, False)
-    neighbours = [tuple(np.flatnonzero(row)) for row in joined]
-    same = Counter(own for own in neighbours if own)
-    copies = Counter((own, label) for own, label in zip(neighbours, labels, strict=True) if own and label >= 0)
+    neighbors = [tuple(np.flatnonzero(row)) for row in joined]
+    same = Counter(own for own in neighbors if own)
+    copies = Counter((own, label) for own, label in zip(neighbors, labels, strict=True) if own and label >= 0)
     summary = describe(make(graph, labels))
-    assert summary.same_neighbours == sum(count for count in same.values() if count > 1)
+    assert summary.same_neighbors == sum(count for count in same.values() if count > 1)
     assert summary.duplicates == sum(count for count in copies.values() if count > 1)
     part = rng.integers(3, size=graph.num_nodes)
     train, val, test = (np.flatnonzero((part == i) & (labels >= 0)) for i in range(3))
     if min(len(train), len(val), len(test)) == 0:
         return
-    seen = {(neighbours[node], labels[node]) for node in train if neighbours[node]}
-    leak = np.mean([(neighbours[node], labels[node]) in seen for node in test])
+    seen = {(neighbors[node], labels[node]) for node in train if neighbors[node]}
+    leak = np.mean([(neighbors[node], labels[node]) in seen for node in test])
     assert describe(make(graph, labels), Split("x", 0, train, val, test)).leak == pytest.approx(leak)
 
 
@@ -114,7 +114,7 @@ def test_isolated_nodes_of_citeseer_are_nobodys_duplicates() -> None:
     alone = dataset.graph.isolated.numpy()
     connected = Graph.from_edges((np.cumsum(~alone) - 1)[dataset.graph.edges()[0].numpy()])
     without = describe(make(connected, dataset.labels[~torch.from_numpy(alone)]))
-    assert (summary.same_neighbours, summary.duplicates) == (without.same_neighbours, without.duplicates)
+    assert (summary.same_neighbors, summary.duplicates) == (without.same_neighbors, without.duplicates)
 
 
 def test_class_sizes_the_largest_first() -> None:

@@ -391,8 +391,8 @@ def changed(column: int, **entries: Any) -> dict[str, Any]:
         ({"id_name": "id", "columns": []}, "has features, and columns of different names"),
         ({"id_name": "id", "columns": [3]}, "a stored column has the kind None, not one of number, date, category"),
         (
-            changed(0, kind="colour"),
-            "a stored column has the kind 'colour', not one of number, date, category, missing",
+            changed(0, kind="color"),
+            "a stored column has the kind 'color', not one of number, date, category, missing",
         ),
         (changed(0, kind=[]), "a stored column has the kind [], not one of number"),
         (changed(0, median=...), "a stored column of kind 'number' has the entries ['deviation', 'kind', 'mean', 'mis"),

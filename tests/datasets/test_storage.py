@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from unifilter.datasets.catalogue import DataFile, Form
+from unifilter.datasets.catalog import DataFile, Form
 from unifilter.datasets.storage import check_file, data_directory, missing_files, place
 
 TEXAS = DataFile("npz/texas.npz")

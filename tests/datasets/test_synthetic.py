@@ -16,8 +16,8 @@ from unifilter.datasets.synthetic import (
     _triangle,
     binary_tree,
     contextual_sbm,
-    cora_relabelled,
-    relabelled,
+    cora_relabeled,
+    relabeled,
 )
 from unifilter.graph import Graph, edge_homophily
 
@@ -99,7 +99,7 @@ def test_one_seed_gives_the_same_bits_everywhere() -> None:
     assert digest(contextual_sbm(200, 3, 0.3, 6, 4, 1.0, seed=5)) == "2557f0f1650cafd7"
     assert digest(binary_tree(seed=5)) == "22669d6332fa54eb"
     assert digest(binary_tree(seed=6)) != digest(binary_tree(seed=5))
-    assert digest(cora_relabelled(contextual_sbm(seed=5), 0.47, seed=5)) == "88c0c4c6b181da7c"
+    assert digest(cora_relabeled(contextual_sbm(seed=5), 0.47, seed=5)) == "88c0c4c6b181da7c"
     assert binary_tree(seed=5).features.argmax(dim=1)[:6].tolist() == [99, 78, 61, 16, 73, 8]
     first, second = (contextual_sbm(200, 3, 0.3, 6, 4, 1.0, seed=5) for _ in range(2))
     assert torch.equal(first.features, second.features)
@@ -115,7 +115,7 @@ def test_binary_tree_of_the_paper() -> None:
     # Walking up from a leaf, the root is six edges away: seven levels.
     level, node = 1, 126
     while node:
-        node = int(tree.graph.neighbours[tree.graph.row_start[node]])  # its parent, the smallest of its neighbours
+        node = int(tree.graph.neighbors[tree.graph.row_start[node]])  # its parent, the smallest of its neighbors
         level += 1
     assert level == 7
 
@@ -127,10 +127,10 @@ def ring(num_nodes: int, num_classes: int) -> tuple[Graph, np.ndarray]:
 
 
 @pytest.mark.parametrize("target", [0.3, 0.5, 0.9, 0.99])
-def test_relabelling_reaches_its_target(target: float) -> None:
+def test_relabeling_reaches_its_target(target: float) -> None:
     graph, labels = ring(1200, 4)
     before = labels.copy()
-    result = relabelled(graph, labels, target, seed=2)
+    result = relabeled(graph, labels, target, seed=2)
     assert abs(result.homophily - target) <= 0.005
     assert result.homophily == edge_homophily(graph, result.labels)
     changed = int((result.labels != labels).sum())
@@ -140,9 +140,9 @@ def test_relabelling_reaches_its_target(target: float) -> None:
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_relabelling_stops_where_it_passes_the_target(seed: int) -> None:
+def test_relabeling_stops_where_it_passes_the_target(seed: int) -> None:
     graph, labels = ring(90, 3)
-    result = relabelled(graph, labels, 0.35, seed, tolerance=0.05)
+    result = relabeled(graph, labels, 0.35, seed, tolerance=0.05)
     # The same walk, with the homophily counted afresh after every step.
     rng, walk = np.random.RandomState(seed), [labels]
     while edge_homophily(graph, walk[-1]) > 0.35:
@@ -155,16 +155,16 @@ def test_relabelling_stops_where_it_passes_the_target(seed: int) -> None:
     np.testing.assert_array_equal(result.labels, walk[result.reassigned])
 
 
-def test_relabelling_also_climbs_to_that_of_random_labels() -> None:
+def test_relabeling_also_climbs_to_that_of_random_labels() -> None:
     nodes = np.arange(1000)
     graph = Graph.from_edges(np.stack([nodes, (nodes + 1) % 1000]))
     assert edge_homophily(graph, nodes % 2) == 0
-    assert relabelled(graph, nodes % 2, 0.4).homophily == pytest.approx(0.4, abs=0.005)
+    assert relabeled(graph, nodes % 2, 0.4).homophily == pytest.approx(0.4, abs=0.005)
 
 
 def test_a_further_target_starts_with_the_labels_of_a_nearer_one() -> None:
     graph, labels = ring(1200, 4)
-    near, far = (relabelled(graph, labels, target, seed=1) for target in (0.8, 0.5))
+    near, far = (relabeled(graph, labels, target, seed=1) for target in (0.8, 0.5))
     changed = near.labels != labels
     np.testing.assert_array_equal(far.labels[changed], near.labels[changed])
     assert far.reassigned > near.reassigned
@@ -173,7 +173,7 @@ def test_a_further_target_starts_with_the_labels_of_a_nearer_one() -> None:
 def test_unknown_labels_stay_unknown() -> None:
     graph, labels = ring(1200, 3)
     labels = np.where(np.arange(1200) % 5 == 0, -1, labels)
-    result = relabelled(graph, torch.from_numpy(labels), 0.5)
+    result = relabeled(graph, torch.from_numpy(labels), 0.5)
     np.testing.assert_array_equal(result.labels == -1, labels == -1)
     assert set(result.labels) == {-1, 0, 1, 2}
     assert result.homophily == edge_homophily(graph, result.labels) == pytest.approx(0.5, abs=0.005)
@@ -182,7 +182,7 @@ def test_unknown_labels_stay_unknown() -> None:
 def test_loops_do_not_count() -> None:
     graph, labels = ring(600, 3)
     looped = Graph.from_edges(graph.edges()[0], self_loops="add")
-    np.testing.assert_array_equal(relabelled(looped, labels, 0.5).labels, relabelled(graph, labels, 0.5).labels)
+    np.testing.assert_array_equal(relabeled(looped, labels, 0.5).labels, relabeled(graph, labels, 0.5).labels)
 
 
 def test_unreachable_targets_are_refused_with_the_closest() -> None:
@@ -191,10 +191,10 @@ def test_unreachable_targets_are_refused_with_the_closest() -> None:
     with pytest.raises(
         ValueError, match=rf"do not reach a homophily of 0\.05.*the closest was 0\.[12]\d+:.*{own:.4f}, to"
     ):
-        relabelled(graph, labels, 0.05)
-    result = relabelled(graph, labels, 0.6)
+        relabeled(graph, labels, 0.05)
+    result = relabeled(graph, labels, 0.6)
     with pytest.raises(ValueError, match=r"do not reach a homophily of 0\.9 .*about 0\.2500; pass a target between"):
-        relabelled(graph, result.labels, 0.9)
+        relabeled(graph, result.labels, 0.9)
 
 
 @needs_data
@@ -202,7 +202,7 @@ def test_unreachable_targets_are_refused_with_the_closest() -> None:
 def test_the_papers_graphs(seed: int) -> None:
     graph, features, labels = real_graph("cora")
     cora = NodeDataset("cora", graph, torch.from_numpy(features), torch.from_numpy(labels))
-    made = [cora_relabelled(cora, homophily, seed) for homophily in G_S_HOMOPHILY]
+    made = [cora_relabeled(cora, homophily, seed) for homophily in G_S_HOMOPHILY]
     for homophily, dataset in zip(G_S_HOMOPHILY, made, strict=True):
         assert edge_homophily(graph, dataset.labels) == pytest.approx(homophily, abs=0.005)
         assert dataset.graph is graph
@@ -210,7 +210,7 @@ def test_the_papers_graphs(seed: int) -> None:
         assert torch.equal(dataset.features, made[0].features)
     assert torch.equal(made[-1].labels, torch.from_numpy(labels))
     assert (made[0].features.sum(dim=1) == 1).all()
-    assert made[-1].name == "cora-relabelled"
+    assert made[-1].name == "cora-relabeled"
     assert "0 labels reassigned" in made[-1].source
 
 
@@ -232,4 +232,4 @@ def test_bad_wishes_are_refused() -> None:
     with pytest.raises(ValueError, match="depth must be a whole number of at least 1, not 0: pass the number"):
         binary_tree(0)
     with pytest.raises(ValueError, match="no edge has a known label at both ends"):
-        relabelled(Graph.from_edges(np.array([[0], [1]])), [0, -1], 0.5)
+        relabeled(Graph.from_edges(np.array([[0], [1]])), [0, -1], 0.5)

@@ -1,4 +1,4 @@
-"""A small graph, an estimator fitted on it, and a count of factorisations."""
+"""A small graph, an estimator fitted on it, and a count of factorizations."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def fitted(data: NodeDataset) -> UniFilterClassifier:
 
 
 @pytest.fixture
-def factorisations(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The number of hops of each factorisation, in the order they are made."""
+def factorizations(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The number of hops of each factorization, in the order they are made."""
     made: list[int] = []
     original = problem.factorize
 

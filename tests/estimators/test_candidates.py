@@ -87,12 +87,12 @@ def test_progress_says_which_candidate_it_is(monkeypatch: pytest.MonkeyPatch) ->
     module = import_module("unifilter.estimators.fitting")
     train, labels = module.train, []
 
-    def labelled(*args: object, label: str, **options: object) -> History:
+    def labeled(*args: object, label: str, **options: object) -> History:
         labels.append(label)
         history: History = train(*args, label=label, **options)
         return history
 
-    monkeypatch.setattr(module, "train", labelled)
+    monkeypatch.setattr(module, "train", labeled)
     fit(small(), planted_problem(), label="fit")
     fit(small((0.02,)), planted_problem(), label="fit")
     assert labels == ["fit (1 of 3)", "fit (2 of 3)", "fit (3 of 3)", "fit"]

@@ -218,11 +218,11 @@ def test_a_method_is_given_by_name_as_a_class_or_with_its_settings() -> None:
         np.testing.assert_array_equal(clf.predict_proba(), by_name.predict_proba())
 
 
-def test_a_sweep_takes_any_setting_and_factors_once_for_all_hops(factorisations: list[int]) -> None:
+def test_a_sweep_takes_any_setting_and_factors_once_for_all_hops(factorizations: list[int]) -> None:
     clf = small("sgc").fit(*planted())
-    assert factorisations == [2]
+    assert factorizations == [2]
     rows = clf.sweep(hops=[1, 4, 3], lr=[0.1, 0.2])
-    assert factorisations == [2, 4]
+    assert factorizations == [2, 4]
     assert [row.settings for row in rows] == [{"hops": hops, "lr": lr} for hops in (1, 4, 3) for lr in (0.1, 0.2)]
     best = max(rows, key=lambda row: row.val_score)
     assert {"hops": clf.hops, "lr": clf.lr} == best.settings
@@ -326,12 +326,12 @@ def test_nodes_and_their_classes_are_the_same_problem() -> None:
         clf.fit(nodes, y)
 
 
-def test_all_folds_and_candidates_of_a_search_share_one_factorization(factorisations: list[int]) -> None:
+def test_all_folds_and_candidates_of_a_search_share_one_factorization(factorizations: list[int]) -> None:
     _, _, y = planted()
     nodes = np.arange(48)
     search = GridSearchCV(on_nodes("unifilter", lr=0.05), {"tau": [0.2, 0.9], "weights": ["hop", "channel"]}, cv=3)
     search.fit(nodes, y)
-    assert factorisations == [2]
+    assert factorizations == [2]
     assert np.isfinite(search.cv_results_["mean_test_score"]).all()
     assert len(search.cv_results_["params"]) == 4
     best = search.best_estimator_
@@ -340,12 +340,12 @@ def test_all_folds_and_candidates_of_a_search_share_one_factorization(factorisat
     assert search.score(nodes, y) == pytest.approx(np.mean(best.predict() == y))
 
 
-def test_cross_validation_scores_nodes_that_were_not_seen(factorisations: list[int]) -> None:
+def test_cross_validation_scores_nodes_that_were_not_seen(factorizations: list[int]) -> None:
     _, _, y = planted()
     clf = on_nodes("sgc", epochs=30)
     scores = cross_val_score(clf, np.arange(48), y, cv=4)
     np.testing.assert_allclose(cross_val_score(clf, np.arange(48), y, cv=4, scoring="accuracy"), scores)
-    assert factorisations == [2]
+    assert factorizations == [2]
     assert scores.mean() > 0.6  # a third by chance
     # Classes that are learned in the wrong place are right by chance alone.
     shuffled = np.random.default_rng(0).permutation(y)

@@ -216,13 +216,13 @@ def test_a_refit_on_another_table_with_the_same_features_learns_its_names() -> N
     assert not hasattr(clf, "feature_names_in_")
 
 
-def test_a_refit_on_the_same_table_factors_it_once(factorisations: list[int]) -> None:
+def test_a_refit_on_the_same_table_factors_it_once(factorizations: list[int]) -> None:
     clf = small("unifilter", basis_dropout=0.0, weight_decay=0.0)
     for seed in range(3):
         clf.set_params(seed=seed).fit(GRAPH, FRAME, Y, train=TRAIN, val=TEST)
-    assert len(factorisations) == 1
+    assert len(factorizations) == 1
     clf.fit(GRAPH, FRAME, Y, train=TEST, val=TRAIN)
-    assert len(factorisations) == 2
+    assert len(factorizations) == 2
 
 
 def test_frames_work_with_scikit_learn_and_regressors() -> None:

@@ -12,26 +12,26 @@ from unifilter.methods.uni_filter import UniFilterMethod
 from unifilter.training import DivergedWarning, trainer
 
 
-def test_a_refit_touches_the_graph_once(data: NodeDataset, factorisations: list[int]) -> None:
+def test_a_refit_touches_the_graph_once(data: NodeDataset, factorizations: list[int]) -> None:
     clf = refit(data)
     clf.set_params(tau=0.9, basis="chebyshev", homophily=0.2).fit(data.graph, data.features, data.labels)
-    relabelled = data.labels.flip(0)
-    clf.fit(data.graph, data.features.numpy(), relabelled, train=range(30))
-    assert factorisations == [3]
+    relabeled = data.labels.flip(0)
+    clf.fit(data.graph, data.features.numpy(), relabeled, train=range(30))
+    assert factorizations == [3]
     # The labels are those of the last fit all the same.
-    assert torch.equal(clf.data_.labels, relabelled)
+    assert torch.equal(clf.data_.labels, relabeled)
     # Fewer hops are a part of what is there; more are not, nor are other features.
     clf.set_params(hops=2).fit(data.graph, data.features, data.labels)
-    assert factorisations == [3]
+    assert factorizations == [3]
     clf.set_params(hops=4).fit(data.graph, data.features, data.labels)
     clf.fit(data.graph, data.features + 1, data.labels)
-    assert factorisations == [3, 4, 4]
+    assert factorizations == [3, 4, 4]
 
 
-def test_a_sweep_touches_no_graph_and_keeps_the_best(data: NodeDataset, factorisations: list[int]) -> None:
+def test_a_sweep_touches_no_graph_and_keeps_the_best(data: NodeDataset, factorizations: list[int]) -> None:
     clf = refit(data)
     rows = clf.sweep(tau=[0.0, 0.5, "learn"], homophily=[None, 0.3])
-    assert factorisations == [3]
+    assert factorizations == [3]
     assert [row.settings for row in rows] == [
         {"tau": tau, "homophily": homophily} for tau in (0.0, 0.5, "learn") for homophily in (None, 0.3)
     ]

@@ -99,7 +99,7 @@ def test_a_share_of_each_class_is_held_out(data: NodeDataset) -> None:
     assert set(nodes_of(other)[1]) != set(val)
 
 
-def test_without_train_all_labelled_nodes_that_are_not_in_val(data: NodeDataset) -> None:
+def test_without_train_all_labeled_nodes_that_are_not_in_val(data: NodeDataset) -> None:
     clf = refit_on(data, data.labels, val=range(20))
     assert nodes_of(clf)[0].tolist() == list(range(20, 60))
 

@@ -35,7 +35,7 @@ def write_tiny(path: Path, nodes: int, classes: int, homophily: float, seed: int
 def write_all(folder: Path) -> dict[str, Path]:
     files = {}
     for index, name in enumerate(NAMES):
-        # Cora lends its graph to G_s: eight classes and enough edges to be relabelled down to a homophily of 0.13.
+        # Cora lends its graph to G_s: eight classes and enough edges to be relabeled down to a homophily of 0.13.
         nodes, classes = (600, 8) if name == "cora" else (80, 2 if name in ("genius", "minesweeper") else 4)
         files[name] = write_tiny(folder / f"{name}.npz", nodes, classes, 0.81 if index < 3 else 0.3, seed=index)
     return files

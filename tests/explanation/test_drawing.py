@@ -12,8 +12,8 @@ def test_bars_stand_at_the_frequencies_as_in_the_paper() -> None:
     figure = found.plot()
     weights, spectrum, response, energy = figure.axes
     bars = weights.containers[-1] if len(weights.containers) == 1 else weights.containers[1]
-    centres = [bar.get_x() + bar.get_width() / 2 for bar in bars]
-    np.testing.assert_allclose(centres, found.curves.frequency)
+    centers = [bar.get_x() + bar.get_width() / 2 for bar in bars]
+    np.testing.assert_allclose(centers, found.curves.frequency)
     np.testing.assert_allclose([bar.get_height() for bar in bars], found.weight)
     np.testing.assert_array_equal(spectrum.lines[0].get_ydata(), found.curves.frequency)
     np.testing.assert_array_equal(response.lines[-1].get_ydata(), found.curves.response)

@@ -25,7 +25,7 @@ def explained(**options: Any) -> SpectralExplanation:
     return explain(factorize(graph, x, 4), graph=graph, labels=labels, **options)
 
 
-def test_a_factorisation_with_its_graph_and_labels() -> None:
+def test_a_factorization_with_its_graph_and_labels() -> None:
     graph, _, labels = small_graph()
     found = explained(tau=0.7, class_names=("even", "odd"))
     assert (found.nodes, found.edges, found.channels, found.hops) == (40, graph.num_edges, CHANNELS, 4)
@@ -264,7 +264,7 @@ def test_an_unfinished_run_says_so(tmp_path: Path) -> None:
     ("name", "published"), [("cora", 0.9049213), ("citeseer", 0.8306937), ("chameleon", 0.99189526)]
 )
 def test_the_paper_s_frequencies_of_the_signals(name: str, published: float) -> None:
-    """Figure 2 prints twice the frequency of Definition 2.2; features may be raw or row-normalised there."""
+    """Figure 2 prints twice the frequency of Definition 2.2; features may be raw or row-normalized there."""
     graph, x, labels = real_graph(name)
     found = explain(factorize(graph, x, 2), graph=graph, labels=labels)
     assert 2 * found.curves.frequency[0] == pytest.approx(published, abs=0.015)

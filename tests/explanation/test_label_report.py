@@ -38,7 +38,7 @@ def test_classes_one_by_one() -> None:
     ]
 
 
-def test_class_signals_are_centred_and_zero_where_unknown() -> None:
+def test_class_signals_are_centered_and_zero_where_unknown() -> None:
     red = np.array([0.5, 0.5, 0.5, -0.5, -0.5, 0.0, -0.5])
     found = report([0, 0, 0, 1, 1, -1, 1])
     assert found.classes[0].frequency == pytest.approx(float(signal_frequency(CYCLE, red)))
@@ -61,5 +61,5 @@ def test_labels_without_edges_have_no_homophily() -> None:
 
 
 @pytest.mark.parametrize("labels", [[-1] * 7, [2] * 6 + [-1]])
-def test_one_class_is_no_labelling(labels: list[int]) -> None:
+def test_one_class_is_no_labeling(labels: list[int]) -> None:
     assert report_labels(CYCLE, np.array(labels), (), hops=4) is None

@@ -258,7 +258,7 @@ def test_three_thousand_channels_move_at_thirty_frames_a_second(browser: Any, tm
         return (processor_seconds() - before) / frames
 
     for name in ("tau", "homophily"):
-        # The best of three: a neighbour on the machine takes the cache away, and with it processor time.
+        # The best of three: a neighbor on the machine takes the cache away, and with it processor time.
         best = min(seconds_per_frame(name) for _ in range(3))
         assert best < 1 / 30, f"a move of {name} takes {1000 * best:.1f} ms"
     opened.check_numbers()

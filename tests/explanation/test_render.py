@@ -40,10 +40,10 @@ def test_the_built_page_is_that_of_its_sources() -> None:
         assert found == checksums[kind]
 
 
-def test_the_bundle_is_small_and_carries_its_licence() -> None:
+def test_the_bundle_is_small_and_carries_its_license() -> None:
     assert sum(path.stat().st_size for path in (PAGE / "built").glob("page.*")) < 300_000
     assert "MIT License" in (PAGE / "built" / "uPlot-LICENSE.txt").read_text()
-    assert "uPlot, MIT licence" in (PAGE / "built" / "page.js").read_text()[:200]
+    assert "uPlot, MIT license" in (PAGE / "built" / "page.js").read_text()[:200]
 
 
 def test_nothing_is_left_open_and_nothing_points_outside() -> None:

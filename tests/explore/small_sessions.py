@@ -38,9 +38,9 @@ def karate() -> Opened:
     return replace(_karate(), trained=[])
 
 
-def unlabelled() -> Opened:
+def unlabeled() -> Opened:
     dataset = _karate().dataset
-    return open_dataset(replace(dataset, name="unlabelled", labels=torch.full((34,), -1)), published=False)
+    return open_dataset(replace(dataset, name="unlabeled", labels=torch.full((34,), -1)), published=False)
 
 
 def session(opened: Opened | None = None) -> Session:

@@ -24,7 +24,7 @@ from explore.small_sessions import (
     pickled,
     saved,
     tables,
-    unlabelled,
+    unlabeled,
     wait_for,
     zipped,
 )
@@ -371,11 +371,11 @@ def test_filters_are_compared_on_one_axis(opened: Opened, served: Served) -> Non
     rows = page.locator("#trained tbody tr").all_inner_texts()
     assert f"{100 * found[3].record['test_accuracy']:.1f} %" in rows[3]
     assert rows[3].startswith("none")
-    # Curves differ in colour and in their dashes.
+    # Curves differ in color and in their dashes.
     styles = page.evaluate(
         "() => window.unifilterExplore.compare.chart.series.slice(1).map((s) => [s.stroke(), String(s.dash)])"
     )
-    assert len({colour for colour, _ in styles}) == len({dash for _, dash in styles}) == 3
+    assert len({color for color, _ in styles}) == len({dash for _, dash in styles}) == 3
     page.uncheck("[aria-label='Show the filter of 2. hetfilter']")
     drawn = page.evaluate("() => window.unifilterExplore.compare.drawn")
     assert [one["method"] for one in drawn] == ["unifilter", "bernnet"]
@@ -417,7 +417,7 @@ def test_what_cannot_be_trained_says_why(browser: Any, opened: Opened, tmp_path:
         page.fill("#epochs", epochs)
         page.click("#begin")
         page.wait_for_function("(t) => document.getElementById('train-alert').textContent.includes(t)", arg=message)
-    with serving(unlabelled(), tmp_path / "data") as running:
+    with serving(unlabeled(), tmp_path / "data") as running:
         blind = visit(browser, running)
         assert blind.page.is_disabled("#begin")
         assert blind.page.inner_text("#train-status") == "Without labels there is nothing to learn."
@@ -486,10 +486,10 @@ def test_it_is_readable_in_both_themes_and_on_a_phone(browser: Any, served: Serv
     )
     assert overlaps(page, words) == []
     picture(opened, f"explore-{theme}-{device}")
-    colours = page.evaluate("() => window.unifilterExplore.compare.chart.series.slice(1).map((s) => s.stroke())")
+    colors = page.evaluate("() => window.unifilterExplore.compare.chart.series.slice(1).map((s) => s.stroke())")
     page.click("#theme")
     changed = page.evaluate("() => window.unifilterExplore.compare.chart.series.slice(1).map((s) => s.stroke())")
-    assert all(before != after for before, after in zip(colours, changed, strict=True))
+    assert all(before != after for before, after in zip(colors, changed, strict=True))
     finish(served.session)
     assert opened.complaints == []
 
@@ -503,7 +503,7 @@ def test_a_split_that_leaves_a_class_out_is_refused_and_the_literatures_marked(o
     assert page.locator("#split option").all_inner_texts() == ["stratified 60/20/20", "random 60/20/20"]
     page.select_option("#split", "60")
     train(opened, 2, "mlp")
-    page.get_by_text("class 1 has 10 labelled nodes, but no validation or test node").wait_for()
+    page.get_by_text("class 1 has 10 labeled nodes, but no validation or test node").wait_for()
     served.session.opened.dataset = served.session.opened.dataset.with_checked(literature_split="60")
     train(opened, 2, "mlp")
     trained(opened, 1)

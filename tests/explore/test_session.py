@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from explore.small_sessions import finish, karate, npz, session, unlabelled, wait_for
+from explore.small_sessions import finish, karate, npz, session, unlabeled, wait_for
 
 from unifilter.estimators import fit
 from unifilter.explore import session as session_module
@@ -181,11 +181,11 @@ def test_what_cannot_be_trained_is_said_at_once(request_: tuple[Any, ...], messa
 
 
 def test_data_without_labels_is_explained_but_not_learned() -> None:
-    opened = session(unlabelled())
+    opened = session(unlabeled())
     state = opened.to_dict()["dataset"]
-    assert (state["labelled"], opened.explanation().homophily) == (False, 0.5)
+    assert (state["labeled"], opened.explanation().homophily) == (False, 0.5)
     assert opened.explanation().homophily_from == "a half, for there are no labels"
-    with pytest.raises(ValueError, match="unlabelled has no labels, so there is nothing to learn: open one that has"):
+    with pytest.raises(ValueError, match="unlabeled has no labels, so there is nothing to learn: open one that has"):
         opened.train(["mlp"], "60", 2)
 
 
@@ -260,7 +260,7 @@ def test_the_default_split_is_offered_first(tmp_path: Path) -> None:
 
 def test_a_split_that_leaves_a_class_out_is_refused_unless_it_is_the_literatures(tmp_path: Path) -> None:
     opened = rare_class(tmp_path)
-    message = "class 1 has 10 labelled nodes, .*: choose the split 'stratified', or label more nodes of it$"
+    message = "class 1 has 10 labeled nodes, .*: choose the split 'stratified', or label more nodes of it$"
     with pytest.raises(ValueError, match=message):
         opened.train(["mlp"], "60", 2)
     opened.train(["mlp"], "stratified", 2)

@@ -1,4 +1,4 @@
-"""The factorisation: its identities, breakdown, accuracy and errors."""
+"""The factorization: its identities, breakdown, accuracy and errors."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from unifilter.factorization import apply_recurrence, recurrence
 
 
 def each_vector(graph: Graph, x: torch.Tensor, hops: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """The vectors of the factorisation, and what the recurrence makes of each."""
+    """The vectors of the factorization, and what the recurrence makes of each."""
     fact = factorize(graph, x, hops)
     found = []
     for k in range(hops + 1):
@@ -26,7 +26,7 @@ def each_vector(graph: Graph, x: torch.Tensor, hops: int) -> tuple[torch.Tensor,
 
 @settings(max_examples=40)
 @given(graph=graphs(), seed=st.integers(0, 1000), hops=st.integers(1, 4))
-def test_on_the_graph_that_was_factored_it_gives_the_factorisation_s_vectors(
+def test_on_the_graph_that_was_factored_it_gives_the_factorization_s_vectors(
     graph: Graph, seed: int, hops: int
 ) -> None:
     # Where a space is nearly exhausted a step divides by a beta as small as the threshold, about 6e-8.

@@ -99,7 +99,7 @@ def test_edges_give_the_graph_again_and_reversed_edges_the_other_direction(
     assert again.checksum == graph.with_self_loops("remove").checksum
     other = "in" if direction == "out" else "out"
     mirrored = Graph.from_edges(ends[::-1], nodes, direction=other, self_loops=self_loops)
-    assert torch.equal(mirrored.neighbours, graph.neighbours)
+    assert torch.equal(mirrored.neighbors, graph.neighbors)
     assert mirrored.checksum != graph.checksum
     assert pickle.loads(pickle.dumps(graph)).checksum == graph.checksum
     assert copy.deepcopy(graph).direction == direction
@@ -163,7 +163,7 @@ def test_what_needs_a_symmetric_matrix_refuses_a_directed_graph() -> None:
 
 
 def test_weights_that_leave_the_range_are_refused() -> None:
-    # Node 1 has a tiny degree, and node 0 a large weight towards it: the entry of P is 1e30 / sqrt(1e30 * 1e-60).
+    # Node 1 has a tiny degree, and node 0 a large weight toward it: the entry of P is 1e30 / sqrt(1e30 * 1e-60).
     ends, weights = np.array([[0, 1], [1, 0]]), np.array([1e30, 1e-60])
     graph = Graph.from_edges(ends, edge_weight=weights, direction="out")
     with pytest.raises(ValueError, match="P has the entry inf for node 0 and its neighbor 1: the weights of this dir"):

@@ -261,6 +261,6 @@ def test_facts_of_the_edges_stay_and_say_nothing_of_the_content() -> None:
     assert once.checksum == twice.checksum
     for same in (pickle.loads(pickle.dumps(twice)), twice.to("cpu"), twice.with_self_loops("add")):
         assert same.edge_facts == twice.edge_facts
-    bare = Graph(twice.row_start, twice.neighbours, None, self_loops="remove", duplicates="sum")
+    bare = Graph(twice.row_start, twice.neighbors, None, self_loops="remove", duplicates="sum")
     assert bare.edge_facts is None
     assert bare.to("meta").edge_facts is None

@@ -40,13 +40,13 @@ def test_it_joins_the_nodes_two_hops_apart(graph: Graph, at_once: int) -> None:
         found = two_hop_graph(graph)
     assert pairs(found) == pairs_two_hops_apart(graph)
     assert (found.num_nodes, found.weights, found.self_loops) == (graph.num_nodes, None, "remove")
-    assert found.neighbours.dtype == torch.int32
+    assert found.neighbors.dtype == torch.int32
     dense = found.adjacency().to_dense()
     assert torch.equal(dense, dense.T)
     # Sorted rows of 0 and 1 alone, as of a graph that was built from its edges.
     again = Graph.from_edges(found.edges()[0], graph.num_nodes)
     assert torch.equal(found.row_start, again.row_start)
-    assert torch.equal(found.neighbours, again.neighbours)
+    assert torch.equal(found.neighbors, again.neighbors)
 
 
 @pytest.mark.parametrize("common", [255, 256])

@@ -218,7 +218,7 @@ def test_hops_rows_columns_and_seeds_are_unrelated(channels: int) -> None:
     for step in (1, 2, 16):
         check_unrelated(kept[:, step:], kept[:, :-step])
         check_unrelated(kept[:, :, step:], kept[:, :, :-step])
-    # The diagonal neighbours too: a mask that is shifted from row to row or from hop to hop is no new draw.
+    # The diagonal neighbors too: a mask that is shifted from row to row or from hop to hop is no new draw.
     check_unrelated(kept[:, 1:, 1:], kept[:, :-1, :-1])
     check_unrelated(kept[1:, 1:], kept[:-1, :-1])
     check_unrelated(kept[1:, :, 1:], kept[:-1, :, :-1])

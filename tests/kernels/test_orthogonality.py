@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from unifilter.kernels.compiled.orthogonality import reorthogonalise
+from unifilter.kernels.compiled.orthogonality import reorthogonalize
 
 
 @pytest.mark.parametrize("columns", [5, 16])
@@ -20,7 +20,7 @@ def test_earlier_vectors_are_taken_out_and_norms_renewed(columns: int) -> None:
     block[:, :columns] = signal / root[:, None]
     chosen = np.arange(lanes) != 1
     residual = np.full(lanes, -1.0)
-    reorthogonalise(vectors, np.array([0, 2]), block, root, 1 / root, degree, chosen, residual, 0, columns)
+    reorthogonalize(vectors, np.array([0, 2]), block, root, 1 / root, degree, chosen, residual, 0, columns)
 
     kept = sum(vectors[k] * (vectors[k] * signal).sum(axis=0) for k in (0, 2))
     expected = signal - np.where(chosen[:columns], kept, 0)

@@ -33,7 +33,7 @@ ring_lists = st.dictionaries(st.integers(0, 400), st.integers(1, 50), min_size=1
 
 def arrays(graph: Graph) -> tuple[np.ndarray, np.ndarray]:
     graph = graph.with_self_loops("remove")
-    return graph.row_start.numpy(), graph.neighbours.numpy()
+    return graph.row_start.numpy(), graph.neighbors.numpy()
 
 
 def rings_of(graph: Graph, limit: int = EVERY_RING) -> Rings:

@@ -66,7 +66,7 @@ def test_it_says_what_it_is(name: str) -> None:
 def test_published_settings_build_a_model(name: str, dataset: str) -> None:
     method = METHODS[name].preset(dataset)
     assert method.settings().items() >= dict(METHODS[name].presets[dataset]).items()
-    method.optimisation()
+    method.optimization()
     problem = planted_problem(24)
     logits = method.build(problem).forward(every_node(problem))
     assert logits.shape == (24, CLASSES)
@@ -197,7 +197,7 @@ def test_a_validation_set_of_one_class(name: str) -> None:
 @every_method
 def test_it_learns_what_is_easy(name: str) -> None:
     problem = planted_problem(60)
-    # A guess gets a third right; words alone or neighbours alone, most.
+    # A guess gets a third right; words alone or neighbors alone, most.
     fitted = fit(small(name, epochs=100, hops=2, hidden_channels=16, lr=0.05, dropout=0.1), problem)
     assert fitted.scores(held_out(problem))["accuracy"] > 0.6
 

@@ -27,7 +27,7 @@ def test_a_given_width_is_the_only_one() -> None:
 
 
 def test_weights_are_found_by_gradient_descent_with_a_falling_rate() -> None:
-    how = MixHopMethod().optimisation()
+    how = MixHopMethod().optimization()
     assert (how.optimizer, how.epochs) == ("sgd", 400)
     assert how.lr_decay * 40 == pytest.approx(0.01)
     learner = MixHopMethod(hidden_channels=8, weight_decay=0.1, score_decay=0.2).build(planted_problem())

@@ -18,7 +18,7 @@ def vectors_of(graph: Graph, x: torch.Tensor, hops: int) -> torch.Tensor:
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_vectors_are_orthonormal_and_those_of_the_factorisation(dtype: torch.dtype) -> None:
+def test_vectors_are_orthonormal_and_those_of_the_factorization(dtype: torch.dtype) -> None:
     graph = connected_graph()
     x = torch.randn(60, 4, generator=torch.Generator().manual_seed(0), dtype=torch.float64).to(dtype)
     vectors = vectors_of(graph, x, 6)
@@ -52,7 +52,7 @@ def test_what_rounding_leaves_of_an_exhausted_column_is_no_vector(dtype: torch.d
     assert torch.allclose(lengths, fact.tridiagonal.reached.to(dtype))
 
 
-def test_the_gradient_runs_through_the_orthogonalisation() -> None:
+def test_the_gradient_runs_through_the_orthogonalization() -> None:
     graph = connected_graph(10)
     x = torch.randn(10, 2, generator=torch.Generator().manual_seed(0), dtype=torch.float64, requires_grad=True)
     assert torch.autograd.gradcheck(lambda x: torch.stack(list(lanczos_vectors(graph.propagate, x, 3))), x)

@@ -55,7 +55,7 @@ def response_at(learner: Learner, lam: Tensor) -> Tensor:
     return found
 
 
-def randomise(model: nn.Module) -> None:
+def randomize(model: nn.Module) -> None:
     generator = torch.Generator().manual_seed(1)
     with torch.no_grad():
         for parameter in model.parameters():
@@ -115,7 +115,7 @@ def test_evennet_starts_from_even_powers_without_a_tail() -> None:
 
 def test_evennet_treats_mirrored_frequencies_alike_whatever_it_learned() -> None:
     learner = build(EvenNetMethod(**options(hops=7)))
-    randomise(learner.model)
+    randomize(learner.model)
     assert learner.model.filter_weights.shape == (4,)  # 1, P^2, P^4, P^6
     assert torch.allclose(response(learner), response(learner).flip(0), atol=1e-5)
 
@@ -148,7 +148,7 @@ def test_jacobiconv_is_the_recurrence_of_its_authors() -> None:
         )
         model = learner.model
         assert isinstance(model, JacobiConv)
-        randomise(model)
+        randomize(model)
         with torch.no_grad():
             alpha = (bound * torch.tanh(model.eta)).double()
             start = model.linear(on.workspace.features("raw")).double()
@@ -182,7 +182,7 @@ def test_jacobiconv_is_the_recurrence_of_its_authors() -> None:
 def test_response_is_what_the_filter_does_on_its_graph(method: Method, self_loops: SelfLoops) -> None:
     on = problem(60)
     learner = build(method, on)
-    randomise(learner.model)
+    randomize(learner.model)
     model = learner.model.eval()
     graph = Graph.from_edges(on.dataset.graph.edges()[0], num_nodes=60, self_loops=self_loops)
     eigenvalues, vectors = np.linalg.eigh(np.eye(60) - propagation_matrix(graph))
@@ -198,7 +198,7 @@ def test_response_is_what_the_filter_does_on_its_graph(method: Method, self_loop
 
 def test_bernnet_filter_is_non_negative_whatever_it_learned() -> None:
     learner = build(BernNetMethod(**options()))
-    randomise(learner.model)
+    randomize(learner.model)
     weights = learner.model.filter_weights.detach().double()
     assert (weights < 0).any()
     expected = weights.clamp(min=0) @ Bernstein().evaluate(LAM, hops=10)
@@ -221,7 +221,7 @@ def test_chebnetii_of_the_adjacency_mirrors_the_frequencies() -> None:
         for operator in ("laplacian", "adjacency")
     )
     for learner in (plain, mirrored):
-        randomise(learner.model)
+        randomize(learner.model)
     assert torch.allclose(response(plain), response(mirrored).flip(0), atol=1e-5)
 
 
@@ -345,7 +345,7 @@ def test_reset_gives_the_first_weights_back() -> None:
     for method in CLASSES:
         learner = build(method(**options()))
         before = response(learner)
-        randomise(learner.model)
+        randomize(learner.model)
         assert not torch.allclose(response(learner), before)
         learner.model.reset_parameters()  # type: ignore[operator]
         assert torch.equal(response(learner), before)

@@ -28,8 +28,8 @@ VARIANTS: list[tuple[type[UniFilterMethod], str]] = [
 
 
 @pytest.fixture
-def factorisations(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The hops of every factorisation that is computed."""
+def factorizations(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The hops of every factorization that is computed."""
     hops: list[int] = []
 
     def counted(graph: Graph, features: Any, number: int) -> Any:
@@ -49,7 +49,7 @@ def with_labels(given: Problem, labels: torch.Tensor) -> Problem:
     return Problem(Workspace(replace(given.dataset, labels=labels)), given.train, given.val)
 
 
-def test_one_factorisation_serves_every_setting(factorisations: list[int]) -> None:
+def test_one_factorization_serves_every_setting(factorizations: list[int]) -> None:
     given = planted_problem()
     settings: list[dict[str, Any]] = [
         *({"tau": tau, "homophily": homophily} for tau in (0.0, 0.4, 1.0) for homophily in (0.1, 0.9, None)),
@@ -66,16 +66,16 @@ def test_one_factorisation_serves_every_setting(factorisations: list[int]) -> No
         method(hops=4).build(given)
     other_split = Problem(given.workspace, given.val, given.train)
     UniFilterMethod(hops=4).build(other_split)
-    assert factorisations == [4]
+    assert factorizations == [4]
 
 
 @pytest.mark.parametrize("change", [{"hops": 5}, {"features": "l2"}, {"self_loops": "add"}])
-def test_other_hops_features_or_loops_need_another(factorisations: list[int], change: dict[str, Any]) -> None:
+def test_other_hops_features_or_loops_need_another(factorizations: list[int], change: dict[str, Any]) -> None:
     given = planted_problem()
     for _ in range(2):
         UniFilterMethod(hops=4).build(given)
         UniFilterMethod(**{"hops": 4} | change).build(given)
-    assert len(factorisations) == 2
+    assert len(factorizations) == 2
 
 
 @pytest.mark.parametrize(("method", "basis"), VARIANTS)

@@ -54,11 +54,11 @@ def test_hidden_layers_are_normalised_over_the_batch_and_the_last_is_not() -> No
     x = torch.randn(50, 6)
     first, second, last = weights_of(model)
 
-    def normalised(h: Tensor) -> Tensor:
+    def normalized(h: Tensor) -> Tensor:
         return (h - h.mean(dim=0)) / (h.var(dim=0, correction=0) + 1e-5).sqrt()
 
-    hidden = torch.relu(normalised(x @ first.T))
-    hidden = torch.relu(normalised(hidden @ second.T) + hidden)
+    hidden = torch.relu(normalized(x @ first.T))
+    hidden = torch.relu(normalized(hidden @ second.T) + hidden)
     torch.testing.assert_close(model(x), hidden @ last.T)
     assert [name for name, _ in model.named_parameters() if "norms" in name] == [
         f"norms.{layer}.{part}" for layer in (0, 1) for part in ("weight", "bias")

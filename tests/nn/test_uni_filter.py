@@ -145,7 +145,7 @@ def test_rows_of_other_hops_or_features_are_refused(shape: tuple[int, ...]) -> N
         model(torch.ones(shape))
 
 
-def test_a_learned_basis_of_another_factorisation_is_refused() -> None:
+def test_a_learned_basis_of_another_factorization_is_refused() -> None:
     tridiagonal = factorization(4).tridiagonal
     with pytest.raises(ValueError, match="the factorization has 5 hops and 4 channels, the model 10 and 4: build both"):
         UniFilter(4, 3, learned_basis=LearnedUniBasis()).attach(tridiagonal)

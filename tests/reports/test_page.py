@@ -144,7 +144,7 @@ def test_prediction_intervals_of_a_regression() -> None:
 
 
 def test_labels_and_partly_labeled_data() -> None:
-    report = {**good(), "task": "multilabel", "dataset": {**good()["dataset"], "labelled": 500}}
+    report = {**good(), "task": "multilabel", "dataset": {**good()["dataset"], "labeled": 500}}
     text = plain_text(render_report(report))
     assert "Label by label" in text
     assert "500 of the nodes labeled" in text

@@ -15,7 +15,7 @@ from unifilter.methods import find_method, problem
 from unifilter.runs.comparison import EIGENVALUES, Compared, compare, plot_responses
 
 
-def test_methods_share_a_factorisation_and_show_their_filters(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_methods_share_a_factorization_and_show_their_filters(monkeypatch: pytest.MonkeyPatch) -> None:
     calls = []
     factorize = problem.factorize
     monkeypatch.setattr(problem, "factorize", lambda *given: (calls.append(given), factorize(*given))[1])

@@ -38,7 +38,7 @@ def test_several_records_leave_out_what_one_of_them_does() -> None:
 
 def test_only_literature_and_permission_let_a_class_be_left_out(rare: NodeDataset) -> None:
     split = rare.split("60", 1)
-    with pytest.raises(ValueError, match="class 'rare' has 10 labelled nodes, but no validation or test node"):
+    with pytest.raises(ValueError, match="class 'rare' has 10 labeled nodes, but no validation or test node"):
         check_splits(rare, [rare.split("stratified"), split], allow_missing_classes=False)
     check_splits(rare, [split], allow_missing_classes=True)
     check_splits(rare.with_checked(literature_split="60"), [split], allow_missing_classes=False)
@@ -47,7 +47,7 @@ def test_only_literature_and_permission_let_a_class_be_left_out(rare: NodeDatase
 
 
 def test_runs_and_comparisons_refuse_or_mark(rare: NodeDataset, tmp_path: Path) -> None:
-    message = "class 'rare' has 10 labelled nodes, .*pass allow_missing_classes=True to train anyway"
+    message = "class 'rare' has 10 labeled nodes, .*pass allow_missing_classes=True to train anyway"
     with pytest.raises(ValueError, match=message):
         Run(tmp_path / "run", METHOD, rare, "60", 1)
     assert not (tmp_path / "run").exists()

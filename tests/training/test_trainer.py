@@ -21,7 +21,7 @@ from unifilter.training import (
     DivergedWarning,
     History,
     LossWindow,
-    Optimisation,
+    Optimization,
     Patience,
     StopRule,
     TrainingInterrupted,
@@ -49,7 +49,7 @@ def one_thread() -> Iterator[None]:
 
 
 class Run:
-    """A small model with dropout and batch normalisation, so that every kind of state matters."""
+    """A small model with dropout and batch normalization, so that every kind of state matters."""
 
     def __init__(self, wrap: Callable[[Forward], Forward] = lambda forward: forward) -> None:
         with torch.random.fork_rng(devices=[]):
@@ -67,7 +67,7 @@ class Run:
         stop: StopRule | None = None,
         **options: Any,
     ) -> History:
-        how = Optimisation(epochs, "adam", batch_size, options.pop("metric", "accuracy"), options.pop("seed", 0))
+        how = Optimization(epochs, "adam", batch_size, options.pop("metric", "accuracy"), options.pop("seed", 0))
         groups = [{"params": list(self.model.parameters()), "lr": lr}]
         nodes = (options.pop("train_nodes", TRAIN), options.pop("val_nodes", VAL))
         labels = options.pop("labels", LABELS)
@@ -439,7 +439,7 @@ def test_nodes_that_cannot_be_learned_from_are_refused(options: dict[str, Any], 
 )
 def test_settings_that_make_no_sense_are_refused(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        Optimisation(**settings)
+        Optimization(**settings)
 
 
 def test_adamw_decays_weights_where_adam_adds_to_the_slope() -> None:
@@ -447,7 +447,7 @@ def test_adamw_decays_weights_where_adam_adds_to_the_slope() -> None:
     for optimizer in ("adam", "adamw"):
         run = Run()
         groups = [{"params": list(run.model.parameters()), "lr": 0.01, "weight_decay": 0.5}]
-        how = Optimisation(epochs=1, optimizer=optimizer)  # type: ignore[arg-type]
+        how = Optimization(epochs=1, optimizer=optimizer)  # type: ignore[arg-type]
         train(run.model, run.forward, Classification(LABELS), TRAIN, VAL, groups, Patience(), how)
         runs.append(run.model[0].weight)
     fresh = Run().model[0].weight
@@ -464,7 +464,7 @@ def test_sgd_goes_down_the_slope_and_its_rate_falls_in_a_line(tmp_path: Path) ->
 
     def trained(model: nn.Linear, **options: Any) -> list[Tensor]:
         groups = [{"params": list(model.parameters()), "lr": 0.5, "weight_decay": 0.1}]
-        how = Optimisation(epochs=4, optimizer="sgd", lr_decay=0.2)
+        how = Optimization(epochs=4, optimizer="sgd", lr_decay=0.2)
         last: list[Tensor] = []
 
         def watch(history: History) -> None:

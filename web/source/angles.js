@@ -1,8 +1,8 @@
-// The angles between all pairs of basis vectors, as a map of colours with the number in every cell.
+// The angles between all pairs of basis vectors, as a map of colors with the number in every cell.
 
-import { colour } from "./theme.js";
+import { color } from "./theme.js";
 
-// From cividis, which reads the same with and without colour vision: dark blue at 0, yellow from 90 degrees on.
+// From cividis, which reads the same with and without color vision: dark blue at 0, yellow from 90 degrees on.
 const STOPS = [[0, 34, 78], [53, 69, 108], [102, 105, 112], [148, 142, 119], [200, 184, 102], [254, 232, 56]];
 const MARGIN = { left: 34, bottom: 34, top: 6, right: 6 };
 
@@ -44,7 +44,7 @@ export class AngleMap {
     for (let k = 0; k < size; k++) {
       for (let j = 0; j < size; j++) this.drawCell(ctx, k, j);
       if (k % every) continue;
-      ctx.fillStyle = colour("muted");
+      ctx.fillStyle = color("muted");
       ctx.font = "12px system-ui, sans-serif";
       ctx.fillText(k, MARGIN.left + (k + 0.5) * this.cell, MARGIN.top + size * this.cell + 11);
       ctx.fillText(k, MARGIN.left - 9, MARGIN.top + (k + 0.5) * this.cell);

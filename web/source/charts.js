@@ -1,7 +1,7 @@
-// The four charts that uPlot draws. Colours are read when they are drawn, so that a theme can change.
+// The four charts that uPlot draws. Colors are read when they are drawn, so that a theme can change.
 
 import uPlot from "uplot";
-import { colour } from "./theme.js";
+import { color } from "./theme.js";
 
 const FONT = "12px system-ui, sans-serif";
 const HEIGHT = 290;
@@ -13,7 +13,7 @@ export function spectrumChart(element, data) {
     x: { label: "hop k", range: [-0.3, data[0].length - 0.7], incrs: [1, 2, 5, 10], legend: "hop", digits: 0 },
     y: { label: "frequency f", range: [0, 1] },
     series: [
-      line("mean", "green", { points: { show: true, size: 7, fill: () => colour("green") } }),
+      line("mean", "green", { points: { show: true, size: 7, fill: () => color("green") } }),
       edge("− 1 std", "green"),
       edge("+ 1 std", "green"),
     ],
@@ -30,10 +30,10 @@ export function weightsChart(element, data) {
     x: { label: "frequency f of the basis vector", range: [0, 1], legend: "frequency", digits: 4 },
     y: { label: "weight w of the hop", range: [low < 0 ? low - margin : 0, high + margin] },
     series: [
-      { label: "weight", stroke: () => colour("blue"), paths: () => null, value: number(4),
-        points: { show: true, size: 8, fill: () => colour("blue") } },
-      { label: "std over splits", paths: () => null, points: { show: false }, value: number(4), stroke: () => colour("muted"), scale: "none" },
-      { label: "hop", paths: () => null, points: { show: false }, value: number(0), stroke: () => colour("muted"), scale: "none" },
+      { label: "weight", stroke: () => color("blue"), paths: () => null, value: number(4),
+        points: { show: true, size: 8, fill: () => color("blue") } },
+      { label: "std over splits", paths: () => null, points: { show: false }, value: number(4), stroke: () => color("muted"), scale: "none" },
+      { label: "hop", paths: () => null, points: { show: false }, value: number(0), stroke: () => color("muted"), scale: "none" },
     ],
     scales: { none: {} },
     hooks: { draw: [drawBars] },
@@ -72,7 +72,7 @@ export function shadeOutside(u, span) {
   const { ctx, bbox } = u;
   const [first, last] = span.map((eigenvalue) => u.valToPos(eigenvalue, "x", true));
   ctx.save();
-  ctx.fillStyle = colour("shade");
+  ctx.fillStyle = color("shade");
   ctx.fillRect(bbox.left, bbox.top, first - bbox.left, bbox.height);
   ctx.fillRect(last, bbox.top, bbox.left + bbox.width - last, bbox.height);
   ctx.restore();
@@ -125,20 +125,20 @@ function widthOf(element) {
 }
 
 function axis(label, options) {
-  const quiet = { stroke: () => colour("grid"), width: 1 };
-  return { label, font: FONT, labelFont: FONT, labelSize: 22, stroke: () => colour("muted"), grid: quiet, ticks: quiet, ...options };
+  const quiet = { stroke: () => color("grid"), width: 1 };
+  return { label, font: FONT, labelFont: FONT, labelSize: 22, stroke: () => color("muted"), grid: quiet, ticks: quiet, ...options };
 }
 
 export function line(label, name, options = {}) {
-  return { label, stroke: () => colour(name), width: 2, value: number(4), points: { show: false }, ...options };
+  return { label, stroke: () => color(name), width: 2, value: number(4), points: { show: false }, ...options };
 }
 
 function edge(label, name) {
-  return { label, stroke: () => colour(name), width: 0.6, value: number(4), points: { show: false } };
+  return { label, stroke: () => color(name), width: 0.6, value: number(4), points: { show: false } };
 }
 
 function band(series, name) {
-  return { series, fill: () => `color-mix(in srgb, ${colour(name)} 20%, transparent)` };
+  return { series, fill: () => `color-mix(in srgb, ${color(name)} 20%, transparent)` };
 }
 
 export function drawZero(u) {
@@ -146,7 +146,7 @@ export function drawZero(u) {
   const y = u.valToPos(0, "y", true);
   if (y < u.bbox.top || y > u.bbox.top + u.bbox.height) return;
   ctx.save();
-  ctx.strokeStyle = colour("muted");
+  ctx.strokeStyle = color("muted");
   ctx.lineWidth = devicePixelRatio;
   ctx.setLineDash([4 * devicePixelRatio, 4 * devicePixelRatio]);
   ctx.beginPath();
@@ -163,10 +163,10 @@ function drawBars(u) {
   ctx.save();
   for (let i = 0; i < data[0].length; i++) {
     const x = u.valToPos(data[0][i], "x", true);
-    ctx.strokeStyle = colour("blue");
+    ctx.strokeStyle = color("blue");
     ctx.lineWidth = 6 * devicePixelRatio;
     stroke(ctx, x, zero, u.valToPos(data[1][i], "y", true));
-    ctx.strokeStyle = colour("text");
+    ctx.strokeStyle = color("text");
     ctx.lineWidth = 1.5 * devicePixelRatio;
     stroke(ctx, x, u.valToPos(data[1][i] - data[2][i], "y", true), u.valToPos(data[1][i] + data[2][i], "y", true));
   }

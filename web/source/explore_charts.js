@@ -2,7 +2,7 @@
 
 import { chart, drawZero, line, shadeOutside } from "./charts.js";
 
-// Six colours and five kinds of lines: thirty filters look different, and the first five also without any colour.
+// Six colors and five kinds of lines: thirty filters look different, and the first five also without any color.
 const COLOURS = ["blue", "orange", "green", "purple", "gold", "text"];
 const DASHES = [[], [8, 4], [2, 3], [10, 3, 2, 3], [16, 6]];
 const EPOCHS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000];

@@ -12,7 +12,7 @@ import { isDark, onTheme, toggleTheme } from "./theme.js";
 
 const HOMOPHILY = {
   edge: "Share of edges that join one class",
-  node: "Share of a node's neighbours of its class, mean over nodes",
+  node: "Share of a node's neighbors of its class, mean over nodes",
   class: "How far classes exceed what their size gives them",
   adjusted: "Against random edges of the same degrees: 0 is chance",
 };
@@ -241,7 +241,7 @@ function labelCards({ labels }) {
   // A rounded -0.0004 is 0.000, without its sign.
   const show = (value) => (value === null ? "–" : value.toFixed(3).replace(/^-(0\.0+)$/, "$1"));
   const tiles = Object.entries(HOMOPHILY).map(([name, about]) => tile(`${name} homophily`, show(labels.homophily[name]), about));
-  tiles.push(tile("label frequency", show(labels.frequency), "Definition 2.2 of the centred labels: 0.5 is chance"));
+  tiles.push(tile("label frequency", show(labels.frequency), "Definition 2.2 of the centered labels: 0.5 is chance"));
   const classes = table("classes", "Class by class", ["class", "nodes", "homophily", "frequency"], labels.classes.length);
   classes.fill(labels.classes.map((one) => [one.name, one.nodes.toLocaleString("en"), show(one.homophily), show(one.frequency)]));
   return [

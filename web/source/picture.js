@@ -1,6 +1,6 @@
 // "Save picture": what is drawn, on one canvas, as a PNG.
 
-import { colour } from "./theme.js";
+import { color } from "./theme.js";
 
 const GAP = 24;
 const COLUMN = 620;
@@ -20,9 +20,9 @@ export function savePicture(title, name, panels) {
   picture.width = 2 * COLUMN + 3 * GAP;
   picture.height = 60 + heights.reduce((sum, height) => sum + height + GAP, 0);
   const ctx = picture.getContext("2d");
-  ctx.fillStyle = colour("surface");
+  ctx.fillStyle = color("surface");
   ctx.fillRect(0, 0, picture.width, picture.height);
-  ctx.fillStyle = colour("text");
+  ctx.fillStyle = color("text");
   ctx.font = "bold 22px system-ui, sans-serif";
   ctx.fillText(title, GAP, 38);
   let y = 60;

@@ -5,8 +5,8 @@ const PREFERS_DARK = window.matchMedia("(prefers-color-scheme: dark)");
 // Asking the style sheet makes the browser lay out the page: once per theme, not for every line that is drawn.
 let known = {};
 
-/** The colour of a name in style.css, as it is now. */
-export function colour(name) {
+/** The color of a name in style.css, as it is now. */
+export function color(name) {
   return (known[name] ??= getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim());
 }
 

@@ -55,8 +55,8 @@ export class TrainPanel {
     this.curve = null;
     this.place.hidden = true;
     this.notice.clear();
-    this.notice.say(dataset.labelled ? "" : "Without labels there is nothing to learn.");
-    this.begin.disabled = !dataset.labelled;
+    this.notice.say(dataset.labeled ? "" : "Without labels there is nothing to learn.");
+    this.begin.disabled = !dataset.labeled;
   }
 
   ticked() {

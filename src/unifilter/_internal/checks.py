@@ -202,7 +202,7 @@ def _check_finite(matrix: Tensor) -> None:
         row, column = (other, outer) if by_column else (outer, other)
     raise ValueError(
         f"feature column {column} of node {row} is not finite ({value.item()}): impute or drop it before "
-        f"factorising ({int(wrong.sum())} such entries in all)"
+        f"factorizing ({int(wrong.sum())} such entries in all)"
     )
 
 

@@ -39,7 +39,7 @@ class Basis(ABC):
         if tridiagonal is None:
             raise ValueError(
                 f"{type(self).__name__} adapts to the signal, so it has no values without one: "
-                "pass the tridiagonal of a factorisation, evaluate(lam, fact.tridiagonal)"
+                "pass the tridiagonal of a factorization, evaluate(lam, fact.tridiagonal)"
             )
         polynomials = tridiagonal.orthonormal_polynomials(lam)
         values = torch.einsum("kic,i...c->k...c", self.coefficients(tridiagonal), polynomials)

@@ -21,7 +21,7 @@ class Bernstein(PolynomialBasis):
     All polynomials have degree K. They are raised together from degree 0,
     :math:`b_k^{n+1} = \frac{2\mathbf{I}-\mathbf{L}}{2} b_k^n + \frac{\mathbf{L}}{2} b_{k-1}^n`, which takes
     :math:`K(K+1)/2` products and neither binomials nor large powers. That is nothing on the small matrices of a
-    factorisation. On whole signals, :func:`unifilter.bases.to_chebyshev` gives the same filter in K products.
+    factorization. On whole signals, :func:`unifilter.bases.to_chebyshev` gives the same filter in K products.
 
     Example:
         >>> import torch

@@ -14,7 +14,7 @@ class Even(PolynomialBasis):
 
     From Lei et al., "EvenNet: Ignoring Odd-Hop Neighbors Improves Robustness of Graph Neural Networks" (NeurIPS 2022).
     Even powers treat a frequency :math:`\lambda` and its mirror image :math:`2 - \lambda` alike, so a filter on them
-    does the same on a graph where neighbours agree as on one where they differ.
+    does the same on a graph where neighbors agree as on one where they differ.
 
     The odd powers are left out, not set to zero: K hops give :math:`\lfloor K/2 \rfloor + 1` vectors.
 

@@ -1,4 +1,4 @@
-"""What a factorisation knows without its vectors: the small matrices every basis and explanation is made of."""
+"""What a factorization knows without its vectors: the small matrices every basis and explanation is made of."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Tridiagonal:
         return Tridiagonal(self.alpha[: hops + 1], self.beta[:hops], self.norm, self.dimension.clamp(max=hops + 1))
 
     def first(self) -> Tensor:
-        """Coordinates of the normalised signal, ``[hops + 1, channels]``: the first unit vector."""
+        """Coordinates of the normalized signal, ``[hops + 1, channels]``: the first unit vector."""
         start = torch.zeros_like(self.alpha)
         start[0] = self.reached[0].to(start.dtype)
         return start

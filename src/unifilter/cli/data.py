@@ -87,7 +87,7 @@ def _origin(dataset: NodeDataset) -> dict[str, Any]:
         "splits": {name: len(splits) for name, splits in dataset.splits.items()},
         "source": dataset.source,
         "checksum": dataset.checksum,
-        "licence": dataset.licence,
+        "license": dataset.license,
         "citation": dataset.citation,
     }
 
@@ -103,7 +103,7 @@ def _lines(summary: DatasetSummary, dataset: NodeDataset, problem: str | None) -
     for name, shown in _HOMOPHILY[summary.task].items():
         value = getattr(summary, f"{name}_homophily")
         lines.append((f"{shown} homophily", "not defined" if value is None else f"{value:.4f}"))
-    lines.append(("nodes with the neighbours of another", f"{summary.same_neighbours:,}"))
+    lines.append(("nodes with the neighbors of another", f"{summary.same_neighbors:,}"))
     if summary.task == "classification":
         lines.append(("... and its label (duplicates)", f"{summary.duplicates:,}"))
     if summary.split is not None and summary.leak is not None:
@@ -127,9 +127,9 @@ def _answer_lines(summary: DatasetSummary) -> list[tuple[str, str]]:
         # A single target is called so.
         names = ["target" if one.name == "target" else f"target {one.name}" for one in summary.targets]
         about = list(zip(names, map(_column_text, summary.targets), strict=True))
-        return [("nodes with a target", f"{summary.labelled:,}"), *about]
+        return [("nodes with a target", f"{summary.labeled:,}"), *about]
     one, many = ("class", "classes") if summary.task == "classification" else ("label", "labels")
-    lines = [(many, f"{summary.classes:,}"), ("labelled nodes", f"{summary.labelled:,}")]
+    lines = [(many, f"{summary.classes:,}"), ("labeled nodes", f"{summary.labeled:,}")]
     shown = summary.class_sizes[:_SHOWN_CLASSES]
     lines += [(f"{one} {size.name}", f"{size.nodes:,} ({100 * size.share:.1f} %)") for size in shown]
     more = summary.class_sizes[_SHOWN_CLASSES:]

@@ -8,7 +8,7 @@ import typer
 
 from unifilter.cli.options import DataDir, Device
 from unifilter.datasets import load_dataset
-from unifilter.datasets.catalogue import CATALOGUE, normalised
+from unifilter.datasets.catalog import CATALOG, normalized
 
 
 def explore_command(
@@ -29,7 +29,7 @@ def explore_command(
     from unifilter.explore.session import Session
 
     with bind(port) as listening:  # before the data is read: a port in use is known at once
-        published = normalised(name_or_path) in {entry.name for entry in CATALOGUE}
+        published = normalized(name_or_path) in {entry.name for entry in CATALOG}
         opened = open_dataset(load_dataset(name_or_path, data_dir), published, device)
         session = Session(opened, data_dir, max_upload_mb * 1_000_000, device)
         serve(session, listening, open_page, typer.echo)

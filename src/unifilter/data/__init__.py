@@ -5,7 +5,7 @@ from unifilter.data.column_summary import ColumnSummary
 from unifilter.data.features import SCALINGS, FeatureScaling, features_digest, pack_features, scale_rows, scale_spread
 from unifilter.data.frames import is_frame
 from unifilter.data.metric import METRICS, TASK_METRICS, Metric, TaskName
-from unifilter.data.node_choice import check_labelled, choose_nodes
+from unifilter.data.node_choice import check_labeled, choose_nodes
 from unifilter.data.node_dataset import NodeDataset, short_split_name
 from unifilter.data.preparation import (
     ArrayPreparation,
@@ -49,7 +49,7 @@ __all__ = [
     "TaskName",
     "balanced_weights",
     "check_classes",
-    "check_labelled",
+    "check_labeled",
     "check_learnable",
     "choose_nodes",
     "describe",

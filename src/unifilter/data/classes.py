@@ -70,10 +70,10 @@ def _refuse_numbers(raw: list[Any]) -> None:
                 "predict numbers use a regressor, UniFilterRegressor or NodeRegressor"
             )
     numbers = {value for value in raw if isinstance(value, int) and not isinstance(value, bool)}
-    labelled = sum(value is not None for value in raw)
-    if len(numbers) > max(_MANY, labelled // 2):
+    labeled = sum(value is not None for value in raw)
+    if len(numbers) > max(_MANY, labeled // 2):
         raise ValueError(
-            f"y has {len(numbers)} different numbers at {labelled} nodes, too many for classes. To predict numbers use "
+            f"y has {len(numbers)} different numbers at {labeled} nodes, too many for classes. To predict numbers use "
             "a regressor, UniFilterRegressor or NodeRegressor; where they are classes, pass them as strings"
         )
 

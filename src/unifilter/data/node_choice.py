@@ -27,14 +27,14 @@ def choose_nodes(
         seed: Of the draw.
     """
     train_mask = labels >= 0 if train is None else as_node_mask(train, len(labels), "train")
-    check_labelled(labels, train_mask, "train")
+    check_labeled(labels, train_mask, "train")
     if val is None:
         _check_learnable(labels[train_mask], classes)
         share = check_fraction("validation_fraction", validation_fraction)
         val_mask = _hold_out(labels, train_mask, share, seed)
         return np.flatnonzero(train_mask & ~val_mask), np.flatnonzero(val_mask)
     val_mask = as_node_mask(val, len(labels), "val")
-    check_labelled(labels, val_mask, "val")
+    check_labeled(labels, val_mask, "val")
     if not val_mask.any():
         raise ValueError("val is empty: name some nodes, or leave it out to hold out a share of train")
     if train is None:
@@ -69,7 +69,7 @@ def _warn_of_missing(labels: np.ndarray, train: np.ndarray, val: np.ndarray, cla
         )
 
 
-def check_labelled(labels: np.ndarray, mask: np.ndarray, name: str) -> None:
+def check_labeled(labels: np.ndarray, mask: np.ndarray, name: str) -> None:
     """Every node that a user named must have an answer."""
     unknown = np.flatnonzero(mask & (labels < 0))
     if len(unknown):

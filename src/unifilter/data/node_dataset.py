@@ -84,7 +84,7 @@ class NodeDataset:
         metric: How it is scored.
         feature_scaling: ``"raw"``, ``"row"`` (each row divided by its absolute sum), ``"l2"`` (by its length) or
             ``"standard"`` (columns with mean 0 and deviation 1).
-        citation, licence: Whom to cite, and what is allowed.
+        citation, license: Whom to cite, and what is allowed.
         source: Where it was found, such as a folder, a file name or a package.
         task: What is learned: ``"classification"``, ``"multilabel"`` or ``"regression"``.
         targets: For the latter two, float64 ``[num_nodes, targets]``, NaN where unknown; labels are 1 or 0.
@@ -112,7 +112,7 @@ class NodeDataset:
     metric: Metric = "accuracy"
     feature_scaling: FeatureScaling = "raw"
     citation: str = ""
-    licence: str = ""
+    license: str = ""
     source: str = ""
     task: TaskName = "classification"
     targets: Tensor | None = None
@@ -209,7 +209,7 @@ class NodeDataset:
 
     @property
     def is_named(self) -> bool:
-        """Whether it is a data set of the catalogue, which published settings are meant for."""
+        """Whether it is a data set of the catalog, which published settings are meant for."""
         # Data of one's own has nobody to cite. Its name alone says nothing: a folder may be called cora.
         return bool(self.citation)
 
@@ -402,7 +402,7 @@ class NodeDataset:
         from torch_geometric.data import Data
 
         sources = torch.repeat_interleave(torch.arange(self.num_nodes), self.graph.row_start.cpu().diff())
-        ends = torch.stack([sources.to(self.graph.device), self.graph.neighbours.long()])
+        ends = torch.stack([sources.to(self.graph.device), self.graph.neighbors.long()])
         keep_sparse = sparse or self.features.layout == torch.strided
         data = Data(
             x=self.features if keep_sparse else self.features.to_dense(),

@@ -46,15 +46,15 @@ class Split:
 def random_split(labels: Any, train: float = 0.6, val: float = 0.2, seed: int | None = None, index: int = 0) -> Split:
     """A split as the papers on polynomial filters draw it, node for node.
 
-    With n labelled nodes in C classes, ``round(train * n / C)`` nodes are drawn from *each class*, in the order of the
+    With n labeled nodes in C classes, ``round(train * n / C)`` nodes are drawn from *each class*, in the order of the
     classes; a class with fewer goes into the training set whole. ``round(val * n)`` of the rest are drawn for
     validation, and what is left is for testing. So where classes differ in size this is not 60/20/20, and a small class
     may never be tested: on Cora two of the seven are not.
 
     Args:
         labels: Class indices ``[num_nodes]``; nodes with -1 are never drawn and do not count.
-        train: Share of the labelled nodes to train on.
-        val: Share of the labelled nodes to validate on.
+        train: Share of the labeled nodes to train on.
+        val: Share of the labeled nodes to validate on.
         seed: Starts the generator; by default ``SEEDS[index]``.
         index: Which of the splits of this rule it is.
 
@@ -70,9 +70,9 @@ def random_split(labels: Any, train: float = 0.6, val: float = 0.2, seed: int | 
             raise ValueError(f"there are {len(SEEDS)} published seeds, 0 to {len(SEEDS) - 1}, not {index}: pass a seed")
         seed = SEEDS[index]
     known = _labels(labels)
-    labelled = np.flatnonzero(known >= 0)
+    labeled = np.flatnonzero(known >= 0)
     num_classes = int(known.max(initial=-1)) + 1
-    per_class = round(train * len(labelled) / max(num_classes, 1))
+    per_class = round(train * len(labeled) / max(num_classes, 1))
     rng = np.random.RandomState(seed)
     drawn = []
     for label in range(num_classes):
@@ -80,8 +80,8 @@ def random_split(labels: Any, train: float = 0.6, val: float = 0.2, seed: int | 
         # A class of exactly this size is still drawn from, which moves the generator on.
         drawn.append(members if len(members) < per_class else rng.choice(members, per_class, replace=False))
     training = np.concatenate([np.empty(0, dtype=np.int64), *drawn])
-    rest = np.setdiff1d(labelled, training)
-    validation = rng.choice(rest, min(round(val * len(labelled)), len(rest)), replace=False)
+    rest = np.setdiff1d(labeled, training)
+    validation = rng.choice(rest, min(round(val * len(labeled)), len(rest)), replace=False)
     testing = np.setdiff1d(rest, validation)
     return _checked(_named("random", train, val), index, training, validation, testing, seed, known)
 
@@ -108,7 +108,7 @@ def stratified_split(
     """A split for new data: every class is divided in proportion, with at least one node in each of the three parts.
 
     Args:
-        labels: Class indices ``[num_nodes]``; nodes with -1 are never drawn. A class needs three labelled nodes.
+        labels: Class indices ``[num_nodes]``; nodes with -1 are never drawn. A class needs three labeled nodes.
         train: Share of each class to train on.
         val: Share of each class to validate on.
         seed: Starts the generator; also the index of the split.
@@ -141,7 +141,7 @@ def stratified_split(
 
 
 def linkx_split(labels: Any, seed: int) -> Split:
-    """A split by LINKX's rule: half of the labelled nodes for training, a quarter for validation, the rest for testing.
+    """A split by LINKX's rule: half of the labeled nodes for training, a quarter for validation, the rest for testing.
 
     Classes are not balanced. LINKX takes the first ``int(n / 2)`` and the next ``int(n / 4)`` nodes of a permutation by
     numpy's legacy generator, and so does this; the fixed splits published with Penn94 and the other graphs have no
@@ -152,8 +152,8 @@ def linkx_split(labels: Any, seed: int) -> Split:
         seed: Starts the generator; also the index of the split.
     """
     known = _labels(labels)
-    labelled = np.flatnonzero(known >= 0)
-    order = labelled[np.random.RandomState(seed).permutation(len(labelled))]
+    labeled = np.flatnonzero(known >= 0)
+    order = labeled[np.random.RandomState(seed).permutation(len(labeled))]
     half, quarter = len(order) // 2, len(order) // 4
     training, validation, testing = np.split(order, [half, half + quarter])
     return _checked("linkx-50-25-25", seed, training, validation, testing, seed, known)
@@ -194,7 +194,7 @@ def masks_to_splits(name: str, train: Any, val: Any, test: Any) -> tuple[Split, 
 
 
 def check_split(split: Split, labels: Any) -> None:
-    """Refuses a split that could not be trained, tuned or tested on: every part must be a set of existing, labelled
+    """Refuses a split that could not be trained, tuned or tested on: every part must be a set of existing, labeled
     nodes, none may be empty, and no node may be in two of them.
     """
     known = _labels(labels)
@@ -209,7 +209,7 @@ def check_split(split: Split, labels: Any) -> None:
 
 
 def missing_classes(split: Split, labels: Any, num_classes: int) -> dict[str, list[int]]:
-    """The classes that a split leaves out, by part: those of some labelled nodes, but of none in that part.
+    """The classes that a split leaves out, by part: those of some labeled nodes, but of none in that part.
 
     Args:
         split: The split.
@@ -305,7 +305,7 @@ def _class_title(label: int, class_names: Sequence[str]) -> str:
 
 
 def _nodes(count: int) -> str:
-    return f"{count} labelled node{'s' * (count != 1)}"
+    return f"{count} labeled node{'s' * (count != 1)}"
 
 
 def _title(split: Split) -> str:

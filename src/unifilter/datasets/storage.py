@@ -8,7 +8,7 @@ from pathlib import Path
 
 from unifilter._internal.files import whole_file
 from unifilter._internal.folders import user_folder
-from unifilter.datasets.catalogue import DataFile, Form
+from unifilter.datasets.catalog import DataFile, Form
 
 ENVIRONMENT_VARIABLE = "UNIFILTER_DATA"
 

@@ -47,7 +47,7 @@ def contextual_sbm(
         num_nodes: Number of nodes; classes are as equal in size as they can be, and their nodes in random order.
         num_classes: Number of classes.
         homophily: Share of edges within a class, in [0, 1].
-        average_degree: Average number of neighbours.
+        average_degree: Average number of neighbors.
         num_features: Number of features.
         signal: The length :math:`s` of a class mean. 0: features are noise; 4: they nearly suffice on their own.
         seed: Starts the generator.
@@ -66,7 +66,7 @@ def contextual_sbm(
     if num_classes > num_nodes:
         raise ValueError(f"{num_nodes} nodes cannot make {num_classes} classes: pass at least one node for each")
     if not (np.isfinite(average_degree) and average_degree > 0):
-        raise ValueError(f"average_degree must be positive, not {average_degree!r}: pass the mean number of neighbours")
+        raise ValueError(f"average_degree must be positive, not {average_degree!r}: pass the mean number of neighbors")
     if not (np.isfinite(signal) and signal >= 0):
         raise ValueError(f"signal must not be negative, not {signal!r}: pass 0 for features of pure noise")
     num_edges = round(num_nodes * average_degree / 2)
@@ -90,7 +90,7 @@ def contextual_sbm(
 
 
 @dataclass(frozen=True, eq=False)
-class Relabelling:
+class Relabeling:
     """New labels for a graph, and how they came about.
 
     Attributes:
@@ -104,11 +104,11 @@ class Relabelling:
     reassigned: int
 
 
-def relabelled(graph: Graph, labels: Any, homophily: float, seed: int = 0, tolerance: float = 0.005) -> Relabelling:
+def relabeled(graph: Graph, labels: Any, homophily: float, seed: int = 0, tolerance: float = 0.005) -> Relabeling:
     """Labels reassigned at random, node after node, until the graph has the edge homophily asked for.
 
     Nodes come in a random order, and each gets a class drawn from those that occur. This leads from the homophily of
-    the graph towards that of random labels, one over the number of classes, and little beyond: other targets are
+    the graph toward that of random labels, one over the number of classes, and little beyond: other targets are
     refused. With one seed, a target further on starts with the labels of a nearer one.
 
     Args:
@@ -126,14 +126,14 @@ def relabelled(graph: Graph, labels: Any, homophily: float, seed: int = 0, toler
     known = np.flatnonzero(current >= 0)
     classes = np.unique(current[known])
     num_edges, agreeing = _count_edges(graph, current)
-    start, neighbours = graph.row_start.cpu().numpy(), graph.neighbours.cpu().numpy()
+    start, neighbors = graph.row_start.cpu().numpy(), graph.neighbors.cpu().numpy()
     rng = np.random.RandomState(seed)
     closest = agreeing / num_edges
     above = closest > homophily
-    best = Relabelling(current.copy(), closest, 0) if abs(closest - homophily) <= tolerance else None
+    best = Relabeling(current.copy(), closest, 0) if abs(closest - homophily) <= tolerance else None
     path = () if best else _reassignments(rng, known, classes)
     for reassigned, (node, label) in enumerate(path, start=1):
-        around = neighbours[start[node] : start[node + 1]]
+        around = neighbors[start[node] : start[node + 1]]
         around = current[around[around != node]]
         agreeing += int((around == label).sum()) - int((around == current[node]).sum())
         current[node] = label
@@ -141,7 +141,7 @@ def relabelled(graph: Graph, labels: Any, homophily: float, seed: int = 0, toler
         if abs(reached - homophily) < abs(closest - homophily):
             closest = reached
             if abs(reached - homophily) <= tolerance:
-                best = Relabelling(current.copy(), reached, reassigned)
+                best = Relabeling(current.copy(), reached, reassigned)
         if best and (reached > homophily) != above:
             break  # past the target: the rest of the way only leads further from it
     if best is None:
@@ -153,25 +153,25 @@ def relabelled(graph: Graph, labels: Any, homophily: float, seed: int = 0, toler
     return best
 
 
-def cora_relabelled(dataset: NodeDataset, homophily: float, seed: int = 0) -> NodeDataset:
+def cora_relabeled(dataset: NodeDataset, homophily: float, seed: int = 0) -> NodeDataset:
     """The paper's graph G_s: structure and classes of a data set, Cora in the paper, labels reassigned by
-    :func:`relabelled`, and a random one-hot vector in 100 dimensions for the features of each node.
+    :func:`relabeled`, and a random one-hot vector in 100 dimensions for the features of each node.
 
     Args:
         dataset: Lends its graph and its labels.
         homophily: The target; the paper's are :data:`G_S_HOMOPHILY`.
         seed: Starts the generator.
     """
-    relabelling = relabelled(dataset.graph, dataset.labels, homophily, seed)
+    relabeling = relabeled(dataset.graph, dataset.labels, homophily, seed)
     return NodeDataset(
-        name=f"{dataset.name}-relabelled",
+        name=f"{dataset.name}-relabeled",
         graph=dataset.graph,
         # Another stream than that of the labels, so that features do not depend on the target.
         features=_random_one_hot(np.random.RandomState([seed, 1]), dataset.graph.num_nodes),
-        labels=torch.from_numpy(relabelling.labels),
+        labels=torch.from_numpy(relabeling.labels),
         class_names=dataset.class_names,
-        source=f"graph of {dataset.name}, {relabelling.reassigned} labels reassigned with seed {seed}, "
-        f"homophily {relabelling.homophily:.4f}",
+        source=f"graph of {dataset.name}, {relabeling.reassigned} labels reassigned with seed {seed}, "
+        f"homophily {relabeling.homophily:.4f}",
     )
 
 

@@ -152,7 +152,7 @@ def _train(
         val_nodes,
         learner.parameter_groups,
         learner.stop,
-        method.optimisation(),
+        method.optimization(),
         label=label,
         verbose=verbose,
         checkpoint=checkpoint,

@@ -22,7 +22,7 @@ from torch import Tensor
 from typing_extensions import Self
 
 from unifilter._internal.checks import as_node_mask, check_choice
-from unifilter.data import NodeDataset, TableEncoder, TaskName, check_labelled, choose_nodes, pack_features
+from unifilter.data import NodeDataset, TableEncoder, TaskName, check_labeled, choose_nodes, pack_features
 from unifilter.estimators.findings import NothingLearnedWarning
 from unifilter.estimators.fitting import Fitted, delete_checkpoints, fit
 from unifilter.estimators.inputs import (
@@ -345,7 +345,7 @@ class NodeEstimator(BaseEstimator):  # type: ignore[misc]
         task = self._task(y, len(logits))
         known = task.known.numpy()
         chosen = known if nodes is None else as_node_mask(nodes, len(logits), "nodes")
-        check_labelled(np.where(known, 0, -1), chosen, "nodes")
+        check_labeled(np.where(known, 0, -1), chosen, "nodes")
         if not chosen.any():
             raise ValueError("there is nothing to score: name some nodes, and pass their answers in y")
         return task, logits, torch.from_numpy(np.flatnonzero(chosen))

@@ -14,7 +14,7 @@ from torch import Tensor
 from unifilter._internal.checks import as_labels, check_count, check_fraction
 from unifilter.data import NodeDataset
 from unifilter.datasets import load_dataset
-from unifilter.datasets.catalogue import CATALOGUE
+from unifilter.datasets.catalog import CATALOG
 from unifilter.estimators import NodeEstimator, TrainedModel
 from unifilter.explanation.curves import GRID
 from unifilter.explanation.label_report import LabelReport, report_labels
@@ -184,7 +184,7 @@ def _found_in_run(files: RunFolder, data_dir: str | Path | None) -> dict[str, An
 
 
 def _dataset_of(config: dict[str, Any], data_dir: str | Path | None) -> NodeDataset:
-    named = config["dataset"] in {entry.name for entry in CATALOGUE}
+    named = config["dataset"] in {entry.name for entry in CATALOG}
     where = config["dataset"] if named else Path(config["source"])
     dataset = load_dataset(where, data_dir, direction=config["direction"])
     if dataset.checksum != config["checksum"]:

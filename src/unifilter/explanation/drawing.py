@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from unifilter.explanation.spectral_explanation import SpectralExplanation
 
-# Okabe and Ito's colours can be told apart by the colour-blind.
+# Okabe and Ito's colors can be told apart by the color-blind.
 _BLUE, _ORANGE, _GREEN = "#0072B2", "#D55E00", "#009E73"
 
 
@@ -85,9 +85,9 @@ def _draw_energy(axes: Any, explanation: SpectralExplanation) -> None:
     shown = {"features": (explanation.feature_energy, _BLUE, "-")}
     if explanation.labels is not None:
         shown["labels"] = (explanation.labels.energy, _ORANGE, "--")
-    for name, (energy, colour, style) in shown.items():
-        axes.fill_between(GRID, energy.low, energy.high, color=colour, alpha=0.18, linewidth=0, label=f"{name}: bounds")
-        axes.plot(GRID, energy.share, color=colour, linestyle=style, label=name)
+    for name, (energy, color, style) in shown.items():
+        axes.fill_between(GRID, energy.low, energy.high, color=color, alpha=0.18, linewidth=0, label=f"{name}: bounds")
+        axes.plot(GRID, energy.share, color=color, linestyle=style, label=name)
     axes.set(
         xlabel="Laplacian eigenvalue λ",
         ylabel="share of energy at or below λ",

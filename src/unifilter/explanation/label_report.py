@@ -22,7 +22,7 @@ class ClassReport:
         name: What it is called.
         nodes: How many nodes are of it.
         homophily: Share of the edges at its nodes that lead to its nodes; ``None`` where there are none.
-        frequency: Definition 2.2 of its centred indicator.
+        frequency: Definition 2.2 of its centered indicator.
     """
 
     name: str

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 import torch
 
 from unifilter._internal.checks import as_labels, as_node_mask, check_count
-from unifilter.data import Classes, Table, check_labelled, is_frame, pack_features
+from unifilter.data import Classes, Table, check_labeled, is_frame, pack_features
 from unifilter.estimators import TrainedModel
 from unifilter.explanation.importance import Importance, column_groups
 from unifilter.graph import Graph
@@ -69,7 +69,7 @@ def permutation_importance(
         )
     truth = _class_indices(labels, model.classes, known.num_nodes)
     mask = as_node_mask(nodes, known.num_nodes, "nodes")
-    check_labelled(truth, mask, "nodes")
+    check_labeled(truth, mask, "nodes")
     if not mask.any():
         raise ValueError("nodes is empty: name some nodes that have a class")
 

@@ -49,7 +49,7 @@ def _on_labels(labels: LabelReport) -> str:
         return f"Labels sit at low frequencies {value}: homophilous."
     if labels.frequency > 0.5 + _MARGIN:
         return f"Labels sit at high frequencies {value}: heterophilous."
-    return f"Labels are spread over all frequencies {value}: neighbours say little about them on the whole."
+    return f"Labels are spread over all frequencies {value}: neighbors say little about them on the whole."
 
 
 def _on_measures(labels: LabelReport) -> list[str]:

@@ -12,7 +12,7 @@ from unifilter.explanation import SpectralExplanation, explain
 from unifilter.explore.trained import Trained
 from unifilter.methods import Workspace
 
-# The paper's number of hops, which the methods on a factorisation have by default: they then share it with the page.
+# The paper's number of hops, which the methods on a factorization have by default: they then share it with the page.
 _HOPS = 10
 
 
@@ -39,7 +39,7 @@ class Opened:
         return {
             "name": dataset.name,
             "published": self.published,
-            "labelled": bool((dataset.labels >= 0).any()),
+            "labeled": bool((dataset.labels >= 0).any()),
             "metric": dataset.metric,
             "splits": list(dataset.split_names),
             "energy_span": list(self.explanation.feature_energy.span),
@@ -63,16 +63,16 @@ def open_present(name: str, data_dir: Path | None, device: str = "cpu") -> Opene
 def open_dataset(dataset: NodeDataset, published: bool, device: str = "cpu") -> Opened:
     """Factorizes the features and explains them."""
     workspace = Workspace(dataset, device)
-    labelled = bool((dataset.labels >= 0).any())
+    labeled = bool((dataset.labels >= 0).any())
     explanation = explain(
         workspace.factorization("raw", _HOPS),
         graph=dataset.graph,
-        labels=dataset.labels if labelled else None,
-        homophily=None if labelled else 0.5,
+        labels=dataset.labels if labeled else None,
+        homophily=None if labeled else 0.5,
         name=dataset.name,
         class_names=dataset.class_names,
     )
-    if not labelled:
+    if not labeled:
         explanation = replace(explanation, homophily_from="a half, for there are no labels")
     # Numbers are computed when they are asked for; what cannot be explained must be known before it is open.
     explanation.to_dict()

@@ -144,7 +144,7 @@ class Session:
         method.check_installed()
         named = dataset.name if self.opened.published else None
         built = method.preset(named, split=split, task=dataset.task, metric=dataset.metric, epochs=epochs)
-        built.optimisation()  # which looks at the number of epochs
+        built.optimization()  # which looks at the number of epochs
         return built
 
     def _replace(self, opened: Opened) -> None:

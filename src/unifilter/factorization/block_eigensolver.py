@@ -1,8 +1,8 @@
 """The largest eigenvalues of a sparse symmetric matrix and their vectors, where hundreds or thousands are wanted.
 
-A Lanczos method such as ARPACK takes one product after the other and orthogonalises each new vector against all before
+A Lanczos method such as ARPACK takes one product after the other and orthogonalizes each new vector against all before
 it, at the speed of memory. Here a whole block of vectors is filtered by a Chebyshev polynomial that grows where the
-wanted eigenvalues are and stays small elsewhere, and is orthogonalised in one go, at the speed of the processor. With
+wanted eigenvalues are and stays small elsewhere, and is orthogonalized in one go, at the speed of the processor. With
 so many vectors the block's own smallest eigenvalue is far from the last wanted one, and two or three rounds do.
 """
 
@@ -77,9 +77,9 @@ def _rotated(operator: Tensor, block: Tensor, count: int) -> tuple[Tensor, Tenso
 def _filtered(matrix: sp.csr_array, block: Tensor, bound: float) -> Tensor:
     """A Chebyshev polynomial of the matrix times the block: at most 1 on eigenvalues in [-1, bound], growing above."""
     bound = min(max(bound, -1 + _MARGIN), 1 - _MARGIN)
-    centre, radius = (bound - 1) / 2, (bound + 1) / 2
-    operator = _as_torch(sp.csr_array((matrix - centre * sp.eye_array(matrix.shape[0])) / radius))
-    degree = min(_MAX_DEGREE, int(math.acosh(_MAX_GROWTH) / math.acosh((1 - centre) / radius)))
+    center, radius = (bound - 1) / 2, (bound + 1) / 2
+    operator = _as_torch(sp.csr_array((matrix - center * sp.eye_array(matrix.shape[0])) / radius))
+    degree = min(_MAX_DEGREE, int(math.acosh(_MAX_GROWTH) / math.acosh((1 - center) / radius)))
     before, now = block, operator @ block
     for _ in range(degree - 1):
         before, now = now, torch.addmm(before, operator, now, beta=-1, alpha=2)

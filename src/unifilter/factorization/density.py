@@ -43,7 +43,7 @@ def spectral_density(graph: Graph, x: Any, hops: int = 20) -> SpectralDensity:
 
     ``hops`` Lanczos steps give the ``hops + 1`` points and weights that reproduce the moments
     :math:`x^\top \mathbf{P}^k x` up to order ``2 hops + 1``. Use :func:`density_of` on ``fact.tridiagonal`` where a
-    factorisation is at hand.
+    factorization is at hand.
 
     Example:
         >>> import torch

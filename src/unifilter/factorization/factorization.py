@@ -23,7 +23,7 @@ def factorize(
     reorthogonalize: bool | None = None,
     columns_per_block: int | None = None,
 ) -> Factorization:
-    r"""Lanczos factorisation of the graph as each feature column sees it.
+    r"""Lanczos factorization of the graph as each feature column sees it.
 
     For every column, :math:`\mathbf{P}\mathbf{V} = \mathbf{V}\mathbf{T}` with orthonormal :math:`\mathbf{V}` and
     tridiagonal :math:`\mathbf{T}`.
@@ -32,7 +32,7 @@ def factorize(
 
     A signal that lives on a small component, or on few frequencies, spans fewer than ``hops + 1`` dimensions. Its later
     vectors are zero and the reached dimension is recorded; a vector counts as reached while what is left of it after
-    orthogonalisation is more than 6e-8 of what was there, which is where double precision stops to tell it from
+    orthogonalization is more than 6e-8 of what was there, which is where double precision stops to tell it from
     rounding. Single precision stops at 1.4e-3: columns in which less is left are decided in double precision. The
     dimension is never above the number of nodes of the components that a signal lives on.
 
@@ -170,7 +170,7 @@ class Factorization:
         return Factorization(self.vectors[: hops + 1], tridiagonal)
 
     def diagnostics(self, homophily: float = 0.5) -> Diagnostics:
-        """How accurate the factorisation is, channel by channel.
+        """How accurate the factorization is, channel by channel.
 
         Args:
             homophily: Where the angles of the heterophily basis are compared with Theorem 4.3.
@@ -193,7 +193,7 @@ class Factorization:
 
 @dataclass(frozen=True, repr=False)
 class Diagnostics:
-    """Accuracy of a factorisation.
+    """Accuracy of a factorization.
 
     Attributes:
         orthogonality_loss: Largest entry of ``|V^T V - I|`` over the reached vectors, ``[channels]``.

@@ -1,4 +1,4 @@
-"""The same polynomials on another graph: for nodes that came after the factorisation."""
+"""The same polynomials on another graph: for nodes that came after the factorization."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from torch_geometric.data import Data
 
 # Degrees between which single precision has room for everything that the kernels compute from them; the weights of
-# other graphs are normalised first.
+# other graphs are normalized first.
 _ORDINARY_DEGREES = (2.0**-20, 2.0**40)
 
 SelfLoops = Literal["remove", "add", "keep"]
@@ -67,7 +67,7 @@ class Graph:
     def __init__(
         self,
         row_start: Tensor,
-        neighbours: Tensor,
+        neighbors: Tensor,
         weights: Tensor | None,
         *,
         self_loops: SelfLoops,
@@ -78,7 +78,7 @@ class Graph:
         # Compressed rows of the adjacency: row i has the nodes that i hears from. `weights` is None where every weight
         # is 1, which saves the kernels a load and a multiplication per edge.
         self.row_start = row_start
-        self.neighbours = neighbours
+        self.neighbors = neighbors
         self.weights = weights
         self.self_loops = self_loops
         self.duplicates = duplicates
@@ -241,7 +241,7 @@ class Graph:
 
     def __getstate__(self) -> dict[str, Any]:
         # What is cached is found again, and torch cannot pickle sparse tensors.
-        names = ("row_start", "neighbours", "weights", "self_loops", "duplicates", "direction", "edge_facts")
+        names = ("row_start", "neighbors", "weights", "self_loops", "duplicates", "direction", "edge_facts")
         return {**{name: getattr(self, name) for name in names}, "_matrices": {}, "cache": {}}
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Graph:
@@ -279,7 +279,7 @@ class Graph:
     @property
     def num_edges(self) -> int:
         """Undirected edges, each counted once, or directed ones; self-loops are not counted."""
-        entries = self.neighbours.numel() - int(self._is_loop.sum())
+        entries = self.neighbors.numel() - int(self._is_loop.sum())
         return entries // 2 if self.is_undirected else entries
 
     @property
@@ -292,7 +292,7 @@ class Graph:
             return self
         return Graph(
             self.row_start.to(device),
-            self.neighbours.to(device),
+            self.neighbors.to(device),
             None if self.weights is None else self.weights.to(device),
             self_loops=self.self_loops,
             duplicates=self.duplicates,
@@ -308,9 +308,9 @@ class Graph:
         check_choice("self_loops", self_loops, get_args(SelfLoops))
         if self_loops in (self.self_loops, "keep"):
             return self
-        weights = np.ones(self.neighbours.numel(), np.float32) if self.weights is None else self.weights.cpu().numpy()
+        weights = np.ones(self.neighbors.numel(), np.float32) if self.weights is None else self.weights.cpu().numpy()
         shape = (self.num_nodes, self.num_nodes)
-        adjacency = sp.csr_array((weights, self.neighbours.cpu().numpy(), self.row_start.cpu().numpy()), shape=shape)
+        adjacency = sp.csr_array((weights, self.neighbors.cpu().numpy(), self.row_start.cpu().numpy()), shape=shape)
         if self_loops == "remove":
             rows = self._row_of_entry.cpu().numpy()
             apart = ~self._is_loop.cpu().numpy()
@@ -352,7 +352,7 @@ class Graph:
         reached = torch.zeros(self.num_nodes, dtype=torch.bool, device=self.device)
         reached[self._row_of_entry[apart]] = True
         if not self.is_undirected:
-            reached[self.neighbours.long()[apart]] = True
+            reached[self.neighbors.long()[apart]] = True
         return ~reached
 
     @cached_property
@@ -363,12 +363,12 @@ class Graph:
     @cached_property
     def _is_loop(self) -> Tensor:
         """Which entries of the compressed rows are self-loops."""
-        return self._row_of_entry == self.neighbours
+        return self._row_of_entry == self.neighbors
 
     def _entries(self) -> tuple[Tensor, Tensor]:
         """Every entry of the adjacency: its row and column, ``[2, entries]``, and its weight."""
-        weights = torch.ones(self.neighbours.numel(), device=self.device) if self.weights is None else self.weights
-        return torch.stack([self._row_of_entry, self.neighbours.long()]), weights
+        weights = torch.ones(self.neighbors.numel(), device=self.device) if self.weights is None else self.weights
+        return torch.stack([self._row_of_entry, self.neighbors.long()]), weights
 
     def edges(self) -> tuple[Tensor, Tensor]:
         """Each edge once, ``edge_index`` ``[2, num_edges]``, and its weight; self-loops are left out.
@@ -387,7 +387,7 @@ class Graph:
         if wrong.any() and self.weights is not None:
             first = int(wrong.nonzero()[0])
             raise ValueError(
-                f"the weight of edge {int(self._row_of_entry[first])} -> {int(self.neighbours[first])} is "
+                f"the weight of edge {int(self._row_of_entry[first])} -> {int(self.neighbors[first])} is "
                 f"{self.weights[first].item():.1e}, which {str(dtype)[6:]} cannot hold: "
                 "ask for adjacency(torch.float64)"
             )
@@ -409,11 +409,11 @@ class Graph:
         if self._has_ordinary_degrees:
             return self._weighted_rows
         ones = torch.ones(self.num_nodes, dtype=torch.float64, device=self.device)
-        return CompressedRows(self.row_start, self.neighbours, self._normalised_weights, ones, normalised=True)
+        return CompressedRows(self.row_start, self.neighbors, self._normalised_weights, ones, normalized=True)
 
     @property
     def _weighted_rows(self) -> CompressedRows:
-        return CompressedRows(self.row_start, self.neighbours, self.weights, self.root_degree(torch.float64))
+        return CompressedRows(self.row_start, self.neighbors, self.weights, self.root_degree(torch.float64))
 
     @cached_property
     def _has_ordinary_degrees(self) -> bool:
@@ -428,7 +428,7 @@ class Graph:
 
         Each row is divided by its largest weight before it is summed, so that no degree over- or underflows.
         """
-        rows, columns = self._row_of_entry, self.neighbours.long()
+        rows, columns = self._row_of_entry, self.neighbors.long()
         weights = torch.ones_like(columns, dtype=torch.float64) if self.weights is None else self.weights.double()
         nothing = torch.zeros(self.num_nodes, dtype=torch.float64, device=self.device)
         peak = nothing.scatter_reduce(0, rows, weights, "amax")

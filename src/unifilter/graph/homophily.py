@@ -41,13 +41,13 @@ def edge_homophily(graph: Graph, labels: Any) -> float:
 
 
 def node_homophily(graph: Graph, labels: Any) -> float:
-    r"""The share of a node's neighbours that are of its class, averaged over nodes,
+    r"""The share of a node's neighbors that are of its class, averaged over nodes,
 
     .. math:: \frac{1}{|\mathcal{V}'|} \sum_{v \in \mathcal{V}'}
         \frac{|\{u \in \mathcal{N}_v : y_u = y_v\}|}{|\mathcal{N}_v|},
 
     from `"Geom-GCN" <https://arxiv.org/abs/2002.05287>`_ (Pei et al. 2020). :math:`\mathcal{V}'` are the
-    nodes with a known label and at least one neighbour with a known label; others have no share to average.
+    nodes with a known label and at least one neighbor with a known label; others have no share to average.
 
     Args:
         graph: The graph.
@@ -57,7 +57,7 @@ def node_homophily(graph: Graph, labels: Any) -> float:
         >>> import torch
         >>> from unifilter import Graph, node_homophily
         >>> star = Graph.from_edges(torch.tensor([[0, 0, 0, 0], [1, 2, 3, 4]]))
-        >>> node_homophily(star, torch.tensor([0, 0, 1, 1, 1]))  # 1/4 at the centre, then 1, 0, 0, 0
+        >>> node_homophily(star, torch.tensor([0, 0, 1, 1, 1]))  # 1/4 at the center, then 1, 0, 0, 0
         0.25
     """
     edges = _known_edges(graph, _classes(graph, labels))
@@ -194,11 +194,11 @@ def estimate_homophily(graph: Graph, labels: Any, train: Any) -> HomophilyEstima
         >>> estimate_homophily(cycle, torch.tensor([0, 0, 0, 1, 1, 1]), train=[0, 1, 2, 3])
         HomophilyEstimate(0.67 ± 0.47 from 3 edges)
     """
-    labelled = _classes(graph, labels)
-    known = as_node_mask(train, graph.num_nodes, "train") & (labelled >= 0)
+    labeled = _classes(graph, labels)
+    known = as_node_mask(train, graph.num_nodes, "train") & (labeled >= 0)
     edges = _known_edges(
         graph,
-        np.where(known, labelled, -1),
+        np.where(known, labeled, -1),
         nothing="no edge joins two training nodes with known labels, so homophily cannot be estimated: "
         "pass a value instead, for example homophily=0.5",
     )

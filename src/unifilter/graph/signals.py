@@ -59,7 +59,7 @@ def signal_frequency(graph: Graph, x: Any) -> Tensor:
 
 
 def dirichlet_energy(graph: Graph, x: Any) -> Tensor:
-    r"""The Dirichlet energy of section 5 of the paper, the mean over nodes of their squared distances to neighbours,
+    r"""The Dirichlet energy of section 5 of the paper, the mean over nodes of their squared distances to neighbors,
 
     .. math:: E(\mathbf{X}) = \frac{1}{n} \sum_{v} \sum_{u \in \mathcal{N}_v} w_{uv} \|x_v - x_u\|^2,
 

@@ -131,19 +131,19 @@ def _nearest(distinct: np.ndarray, with_degree: list[np.ndarray], index: int, co
 
 
 def _distances(graph: Graph, limit: int) -> dict[str, np.ndarray]:
-    row_start, neighbours = graph.row_start.numpy(), graph.neighbours.numpy()
+    row_start, neighbors = graph.row_start.numpy(), graph.neighbors.numpy()
     pairs = nearest_by_degree(np.diff(row_start))
     _check_size(graph, limit, pairs.shape[1])
-    sizes = ring_sizes(row_start, neighbours, limit, np.arange(graph.num_nodes))
-    starts, distances = ring_distances(degree_rings(row_start, neighbours, sizes), pairs)
+    sizes = ring_sizes(row_start, neighbors, limit, np.arange(graph.num_nodes))
+    starts, distances = ring_distances(degree_rings(row_start, neighbors, sizes), pairs)
     return {"pairs": pairs, "starts": starts, "distances": distances}
 
 
 def _check_size(graph: Graph, limit: int, pairs: int) -> None:
     """Refuse what takes too much memory or time, by an estimate from the rings of some nodes."""
-    row_start, neighbours = graph.row_start.numpy(), graph.neighbours.numpy()
+    row_start, neighbors = graph.row_start.numpy(), graph.neighbors.numpy()
     nodes = np.unique(np.linspace(0, graph.num_nodes - 1, _NODES_LOOKED_AT, dtype=np.int64))
-    rings, elements = (float(size.mean()) for size in ring_sizes(row_start, neighbours, limit, nodes))
+    rings, elements = (float(size.mean()) for size in ring_sizes(row_start, neighbors, limit, nodes))
     what, remedy = (
         f"the structural distances of {graph.num_nodes:,} nodes",
         "fewer structural layers, or another method",
@@ -151,7 +151,7 @@ def _check_size(graph: Graph, limit: int, pairs: int) -> None:
     check_memory(what, 8 * (graph.num_nodes * (rings + elements) + pairs * rings), f"take {remedy}")
     speed = _SPEED[numba_chosen()]
     # Rings are looked for twice, to count and to fill; a comparison goes through the elements of two nodes.
-    hours = (2 * graph.num_nodes * len(neighbours) / speed.edges + 2 * pairs * elements / speed.elements) / 3600
+    hours = (2 * graph.num_nodes * len(neighbors) / speed.edges + 2 * pairs * elements / speed.elements) / 3600
     if hours > _MOST_HOURS:
         faster = "" if numba_chosen() else "install numba, which is a hundred times as fast, or "
         raise ValueError(

@@ -82,10 +82,10 @@ def label_set_homophily(graph: Graph, targets: Any) -> float:
     sources, ends = _known_ends(graph, known)
     union = (sets[sources] | sets[ends]).sum(axis=1)
     common = (sets[sources] & sets[ends]).sum(axis=1)
-    labelled = union > 0
-    if not labelled.any():
+    labeled = union > 0
+    if not labeled.any():
         raise ValueError(f"no edge joins two nodes with known labels, one of them at least with a label, {_REMEDY}")
-    return float((common[labelled] / union[labelled]).mean())
+    return float((common[labeled] / union[labeled]).mean())
 
 
 def _one_row_per_node(graph: Graph, values: Any, name: str) -> np.ndarray:

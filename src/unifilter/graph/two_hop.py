@@ -45,7 +45,7 @@ def two_hop_graph(graph: Graph) -> Graph:
 def _find(graph: Graph) -> Graph:
     starts, nodes = graph.row_start.numpy(), graph.num_nodes
     # Numbers of paths, which no small integer can hold.
-    entries = np.ones(len(graph.neighbours), dtype=np.float32), graph.neighbours.numpy(), starts
+    entries = np.ones(len(graph.neighbors), dtype=np.float32), graph.neighbors.numpy(), starts
     adjacency = sp.csr_array(entries, shape=(nodes, nodes))
     paths = adjacency @ np.diff(starts)
     what = f"the two-hop graph of {nodes:,} nodes"
@@ -56,7 +56,7 @@ def _find(graph: Graph) -> Graph:
     arrays = make() if paths.sum() < _LONG else cached_arrays(what, "two-hop", graph.checksum, make)
     return Graph(
         torch.from_numpy(arrays["row_start"]),
-        torch.from_numpy(arrays["neighbours"]),
+        torch.from_numpy(arrays["neighbors"]),
         None,
         self_loops="remove",
         duplicates=graph.duplicates,
@@ -67,14 +67,14 @@ def _two_hop_rows(what: str, adjacency: sp.csr_array, at_most: np.ndarray) -> di
     """Compressed rows, of an adjacency and of how many entries each row can have at most."""
     near = (adjacency + sp.identity(len(at_most), format="csr")).astype(bool).tocsr()
     bounds = np.concatenate([[0], at_most.cumsum()])
-    counts, neighbours = [np.zeros(1, dtype=np.int64)], [np.zeros(0, dtype=np.int32)]
+    counts, neighbors = [np.zeros(1, dtype=np.int64)], [np.zeros(0, dtype=np.int32)]
     found = begin = 0
     while begin < len(at_most):
         end = max(begin + 1, int(np.searchsorted(bounds, bounds[begin] + _AT_ONCE, side="right")) - 1)
         far = ((adjacency[begin:end] @ adjacency).astype(bool) > near[begin:end]).tocsr()
         far.sort_indices()
         counts.append(np.diff(far.indptr).astype(np.int64))
-        neighbours.append(far.indices.astype(np.int32))
+        neighbors.append(far.indices.astype(np.int32))
         found += far.nnz
         begin = end
         # As dense as so far: what is still to be found, and all of it once more when it is put together.
@@ -82,4 +82,4 @@ def _two_hop_rows(what: str, adjacency: sp.csr_array, at_most: np.ndarray) -> di
         check_memory(
             what, 4 * (2 * total - found), "use a method that looks at direct neighbors alone, such as acm-gcn"
         )
-    return {"row_start": np.concatenate(counts).cumsum(), "neighbours": np.concatenate(neighbours)}
+    return {"row_start": np.concatenate(counts).cumsum(), "neighbors": np.concatenate(neighbors)}

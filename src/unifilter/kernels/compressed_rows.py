@@ -16,26 +16,26 @@ class CompressedRows(NamedTuple):
 
     Attributes:
         row_start: Where each row begins among the entries, int64 ``[num_nodes + 1]``.
-        neighbours: The column of each entry, int32.
+        neighbors: The column of each entry, int32.
         weights: The weight of each entry; ``None`` where all are 1.
         root_degree: Square root of each degree, 1 where it is zero, float64 ``[num_nodes]``.
-        normalised: Whether the weights are the entries of P, because those of the graph span too many magnitudes.
+        normalized: Whether the weights are the entries of P, because those of the graph span too many magnitudes.
     """
 
     row_start: Tensor
-    neighbours: Tensor
+    neighbors: Tensor
     weights: Tensor | None
     root_degree: Tensor
-    normalised: bool = False
+    normalized: bool = False
 
     def adjacency(self, dtype: torch.dtype) -> Tensor:
         """The adjacency as a torch CSR tensor."""
-        entries, nodes = self.neighbours.numel(), self.root_degree.numel()
-        values = self.neighbours.new_ones(entries, dtype=dtype) if self.weights is None else self.weights.to(dtype)
+        entries, nodes = self.neighbors.numel(), self.root_degree.numel()
+        values = self.neighbors.new_ones(entries, dtype=dtype) if self.weights is None else self.weights.to(dtype)
         with without_torch_notices():
             # torch multiplies CSR matrices whose two index tensors share one integer type.
             return torch.sparse_csr_tensor(
-                self.row_start, self.neighbours.long(), values, (nodes, nodes), check_invariants=False
+                self.row_start, self.neighbors.long(), values, (nodes, nodes), check_invariants=False
             )
 
     def torch_product(self, dtype: torch.dtype) -> Callable[[Tensor], Tensor]:

@@ -16,7 +16,7 @@ from unifilter.kernels.small_rests import settle_dimensions
 # Up to this hop the estimate of what is kept of earlier vectors is close; later it can be too low, and more is cleaned
 # sooner.
 _RELIABLE_HOPS = 20
-# Of a vector that is left with less after orthogonalisation, so much is rounding that it is cleaned of all others.
+# Of a vector that is left with less after orthogonalization, so much is rounding that it is cleaned of all others.
 SMALL_REST = 2.0**-7
 # Below this multiple of the machine precision nothing is told from rounding, however little of a vector propagates.
 NOISE_FLOOR = 64
@@ -30,7 +30,7 @@ Parts = tuple[Tensor, Tensor, Tensor, Tensor, Tensor]
 
 def reliable_hops(rows: CompressedRows) -> int:
     """Up to which hop the estimate is taken as it is: nowhere where weights span many magnitudes."""
-    return 0 if rows.normalised else _RELIABLE_HOPS
+    return 0 if rows.normalized else _RELIABLE_HOPS
 
 
 def lanczos(

@@ -1,6 +1,6 @@
 """What single precision cannot decide about a factorization: how many dimensions a signal spans.
 
-Where little of a vector is left after orthogonalisation, single precision cannot tell a weak link of the graph from
+Where little of a vector is left after orthogonalization, single precision cannot tell a weak link of the graph from
 rounding. Such channels are factored again in double precision, and go on where that finds that they do.
 """
 
@@ -69,8 +69,8 @@ def _largest_dimensions(rows: CompressedRows, x: Tensor, hops: int) -> Tensor:
     # A signal on more nodes than there are hops lives on components with more nodes.
     few = (filled > 0) & (filled <= hops)
     if few.any():
-        entries, nodes = rows.neighbours.numel(), rows.root_degree.numel()
-        arrays = (np.ones(entries, np.int8), rows.neighbours.cpu().numpy(), rows.row_start.cpu().numpy())
+        entries, nodes = rows.neighbors.numel(), rows.root_degree.numel()
+        arrays = (np.ones(entries, np.int8), rows.neighbors.cpu().numpy(), rows.row_start.cpu().numpy())
         count, labels = connected_components(csr_array(arrays, shape=(nodes, nodes)), directed=False)
         sizes = np.bincount(labels, minlength=count)
         node, channel = _places(x, few)

@@ -37,25 +37,25 @@ class Rings(NamedTuple):
 
 
 def ring_sizes(
-    row_start: np.ndarray, neighbours: np.ndarray, limit: int, nodes: np.ndarray
+    row_start: np.ndarray, neighbors: np.ndarray, limit: int, nodes: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """How many rings some nodes have, at most ``limit``, and how many pairs these have together, int64 ``[nodes]``."""
     if numba_chosen():
         from unifilter.kernels.compiled.structural_distance import ring_sizes_compiled
 
-        return ring_sizes_compiled(row_start, neighbours, limit, nodes)
-    found = [[len(ring) for ring in _rings_around(row_start, neighbours, int(node), limit)] for node in nodes]
+        return ring_sizes_compiled(row_start, neighbors, limit, nodes)
+    found = [[len(ring) for ring in _rings_around(row_start, neighbors, int(node), limit)] for node in nodes]
     return np.array([len(lengths) for lengths in found], np.int64), np.array([sum(one) for one in found], np.int64)
 
 
-def degree_rings(row_start: np.ndarray, neighbours: np.ndarray, sizes: tuple[np.ndarray, np.ndarray]) -> Rings:
+def degree_rings(row_start: np.ndarray, neighbors: np.ndarray, sizes: tuple[np.ndarray, np.ndarray]) -> Rings:
     """The rings around every node of compressed rows without loops, of the sizes that :func:`ring_sizes` found."""
     if numba_chosen():
         from unifilter.kernels.compiled.structural_distance import degree_rings_compiled
 
-        return degree_rings_compiled(row_start, neighbours, sizes)
+        return degree_rings_compiled(row_start, neighbors, sizes)
     rings = [
-        ring for node, count in enumerate(sizes[0]) for ring in _rings_around(row_start, neighbours, node, int(count))
+        ring for node, count in enumerate(sizes[0]) for ring in _rings_around(row_start, neighbors, node, int(count))
     ]
     pairs = np.array([pair for ring in rings for pair in ring], np.int32).reshape(-1, 2)
     return Rings(starts_of(sizes[0]), starts_of([len(ring) for ring in rings]), pairs[:, 0], pairs[:, 1])
@@ -130,11 +130,11 @@ def _ring(rings: Rings, index: int) -> list[Element]:
     return list(zip(rings.degrees[part].tolist(), rings.counts[part].tolist(), strict=True))
 
 
-def _rings_around(row_start: np.ndarray, neighbours: np.ndarray, node: int, limit: int) -> Iterator[list[Cell]]:
+def _rings_around(row_start: np.ndarray, neighbors: np.ndarray, node: int, limit: int) -> Iterator[list[Cell]]:
     degrees, ring, seen = np.diff(row_start), [node], {node}
     for _ in range(limit):
         yield sorted(Counter(degrees[ring].tolist()).items())
-        reached = {int(other) for one in ring for other in neighbours[row_start[one] : row_start[one + 1]]}
+        reached = {int(other) for one in ring for other in neighbors[row_start[one] : row_start[one + 1]]}
         ring = sorted(reached - seen)
         seen |= reached
         if not ring:

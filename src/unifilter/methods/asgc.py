@@ -39,7 +39,7 @@ class ASGCMethod(Method):
 
     .. math:: \min_\beta \Big\|\sum_{k=0}^{K} \beta_k \mathbf{P}^k x - x\Big\|^2 + n \rho\, \beta_0^2,
 
-    where only the weight of the feature itself is penalised; a logistic regression follows. P has no self-loops except
+    where only the weight of the feature itself is penalized; a logistic regression follows. P has no self-loops except
     one on each isolated node. Nothing is trained by gradient, so ``epochs``, ``optimizer``, ``batch_size`` and ``seed``
     change nothing.
 
@@ -120,7 +120,7 @@ class ASGCMethod(Method):
 def least_squares_filter(tridiagonal: Tridiagonal, penalty: float, isolated_energy: Tensor) -> Tensor:
     r"""The weights :math:`\beta` of each channel, float64 ``[hops + 1, channels]``, from (K + 1)-sized matrices alone.
 
-    In the orthonormal coordinates of the factorisation :math:`\mathbf{P}^k x` is :math:`\|x\| \mathbf{T}^k e_0`, which
+    In the orthonormal coordinates of the factorization :math:`\mathbf{P}^k x` is :math:`\|x\| \mathbf{T}^k e_0`, which
     gives the normal equations without any vector. The loops at isolated nodes add the energy there to every inner
     product of two powers, except to that of x with itself, which has it already.
 

@@ -43,7 +43,7 @@ class ChebNetIIMethod(DecoupledMethod):
     Attributes:
         filter_lr, filter_weight_decay: Of the values :math:`g_j`.
         num_layers: Number of layers of the perceptron.
-        batch_norm: Batch normalisation in it.
+        batch_norm: Batch normalization in it.
         operator: What the Chebyshev polynomials are taken of: ``"laplacian"``, :math:`\mathbf{L} - \mathbf{I}`; or
             ``"adjacency"``, :math:`\tilde{\mathbf{P}}` with self-loops, as the authors do on Penn94.
         non_negative: Whether values below zero count as zero.

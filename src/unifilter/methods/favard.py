@@ -92,7 +92,7 @@ class FavardMethod(Method):
     filter_lr: float = 0.05
     filter_weight_decay: float = 1e-5
     basis_lr: float = 0.02
-    # A decay would draw the divisors of the recurrence towards zero.
+    # A decay would draw the divisors of the recurrence toward zero.
     basis_weight_decay: float = 0.0
     patience: int = 300
 

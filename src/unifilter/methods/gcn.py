@@ -1,4 +1,4 @@
-"""GCN, plain and with residual connections and normalisation."""
+"""GCN, plain and with residual connections and normalization."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ class GCNMethod(Method):
 
 @dataclass(frozen=True, kw_only=True)
 class ResidualGCNMethod(Method):
-    """GCN with residual connections and normalisation, a strong plain baseline; see
+    """GCN with residual connections and normalization, a strong plain baseline; see
     :class:`unifilter.nn.gcn.ResidualGCN`.
 
     Attributes:

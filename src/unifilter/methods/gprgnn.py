@@ -1,4 +1,4 @@
-"""GPR-GNN: free weights on the powers of the propagation matrix, which start as those of personalised PageRank."""
+"""GPR-GNN: free weights on the powers of the propagation matrix, which start as those of personalized PageRank."""
 
 from __future__ import annotations
 

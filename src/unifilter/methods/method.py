@@ -19,7 +19,7 @@ from unifilter.bases import Basis, basis_from_dict, make_basis
 from unifilter.data import TASK_METRICS, FeatureScaling, Metric, TaskName, short_split_name
 from unifilter.methods.problem import Problem
 from unifilter.nn import GraphModule
-from unifilter.training import Optimisation, Optimizer, Patience, StopRule
+from unifilter.training import Optimization, Optimizer, Patience, StopRule
 
 # What a setting of a plain kind may be; the others are checked by whoever uses them.
 _KINDS: dict[Any, tuple[type, str]] = {
@@ -171,10 +171,10 @@ class Method(ABC):
         if cls.extra:
             require(cls.extra, what=f"the method {cls.name}")
 
-    def optimisation(self) -> Optimisation:
+    def optimization(self) -> Optimization:
         """How the weights are found, by the settings above, and by ``lr_decay`` where a method has it."""
         lr_decay = getattr(self, "lr_decay", 0.0)
-        return Optimisation(self.epochs, self.optimizer, self.batch_size, self.metric, self.seed, lr_decay)
+        return Optimization(self.epochs, self.optimizer, self.batch_size, self.metric, self.seed, lr_decay)
 
     @classmethod
     def task_defaults(cls, task: TaskName) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""SGC: a linear model on the features of the K-hop neighbourhood."""
+"""SGC: a linear model on the features of the K-hop neighborhood."""
 
 from __future__ import annotations
 

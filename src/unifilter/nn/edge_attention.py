@@ -106,7 +106,7 @@ class EdgeRows:
 def edge_rows(graph: Graph) -> EdgeRows:
     """The entries of a graph's adjacency, prepared once for each graph."""
     if "edge rows" not in graph.cache:
-        graph.cache["edge rows"] = EdgeRows(graph.row_start, graph.neighbours)
+        graph.cache["edge rows"] = EdgeRows(graph.row_start, graph.neighbors)
     rows: EdgeRows = graph.cache["edge rows"]
     return rows
 

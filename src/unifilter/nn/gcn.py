@@ -1,4 +1,4 @@
-"""Graph convolutional networks: the plain one, and one with residuals and normalisation."""
+"""Graph convolutional networks: the plain one, and one with residuals and normalization."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Normalisation of hidden layers by its name."""
+"""Normalization of hidden layers by its name."""
 
 from __future__ import annotations
 

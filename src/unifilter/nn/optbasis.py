@@ -20,7 +20,7 @@ class OptBasisGNN(ChannelFilter):
 
     where :math:`v_0, \dots, v_K` are the Lanczos vectors of hidden channel :math:`h_c`; a linear layer follows. The
     hidden channels change in training and their vectors with them, so nothing can be computed beforehand: the gradient
-    runs through the orthogonalisation. :math:`\alpha` starts at 1 for k = 0 and at 0 for the others.
+    runs through the orthogonalization. :math:`\alpha` starts at 1 for k = 0 and at 0 for the others.
 
     Args:
         in_channels: Number of features.

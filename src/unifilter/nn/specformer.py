@@ -33,7 +33,7 @@ class Specformer(GraphModule):
     .. math:: y = w_0 \circ h + \sum_j w_j \circ \mathbf{U}\,\mathrm{diag}(\lambda^{(j)})\,\mathbf{U}^\top h.
 
     With ``norm="none"`` two linear layers come first and the filters act on one channel per class; else one linear
-    layer comes first, every filter is followed by the normalisation and ReLU, and a linear layer ends it.
+    layer comes first, every filter is followed by the normalization and ReLU, and a linear layer ends it.
 
     Args:
         in_channels: Number of features.

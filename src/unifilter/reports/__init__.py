@@ -5,7 +5,7 @@ The dict is what ``report.json`` holds. Numbers are finite or ``None``, and name
 - ``title``, ``unifilter`` (version), ``created`` (ISO date), ``command`` (or ``None``), ``method``, ``metric``
 - ``task``: ``"classification"``, ``"multilabel"`` or ``"regression"``
 - ``dataset``: ``name``, ``nodes``, ``edges``, ``columns`` (each ``name`` and ``kind``), ``features``, ``classes``,
-  ``labelled``, ``isolated``, ``edge_homophily``, ``adjusted_homophily``
+  ``labeled``, ``isolated``, ``edge_homophily``, ``adjusted_homophily``
 - ``split``: ``name``, ``count`` (how many), and the sizes ``train``, ``val``, ``test`` of one
 - ``warnings`` (sentences), ``nothing_learned``
 - ``scores``: each ``name``, ``role`` (``"model"``, ``"mlp"``, ``"majority"``), ``mean``, ``std``, ``values`` per split

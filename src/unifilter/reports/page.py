@@ -66,8 +66,8 @@ def _facts(report: Mapping[str, Any]) -> list[str]:
     if report["task"] != "regression":
         kind = ("label", "labels") if report["task"] == "multilabel" else ("class", "classes")
         sizes.append(wording.count(data["classes"], *kind))
-    if data["labelled"] < data["nodes"]:
-        sizes.append(f"{data['labelled']:,} of the nodes labeled")
+    if data["labeled"] < data["nodes"]:
+        sizes.append(f"{data['labeled']:,} of the nodes labeled")
     if data["isolated"]:
         sizes.append(f"{data['isolated']:,} without an edge")
     homophily = [

@@ -107,7 +107,7 @@ def _dataset(run: Run) -> dict[str, Any]:
         "columns": [{"name": one.name, "kind": one.kind} for one in summary.columns],
         "features": summary.features,
         "classes": summary.classes,
-        "labelled": summary.labelled,
+        "labeled": summary.labeled,
         "isolated": summary.isolated,
         "edge_homophily": summary.edge_homophily,
         "adjusted_homophily": summary.adjusted_homophily,

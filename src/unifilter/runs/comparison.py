@@ -84,7 +84,7 @@ def compare(
     verbose: bool = False,
     on_method: Callable[[Compared], None] | None = None,
 ) -> list[Compared]:
-    """Train every method on every split; all share one workspace, so a factorisation is computed once.
+    """Train every method on every split; all share one workspace, so a factorization is computed once.
 
     Args:
         methods: With their hyper-parameters.

@@ -4,7 +4,7 @@ from unifilter.training.checkpoint import Checkpoint
 from unifilter.training.metrics import all_scores, score
 from unifilter.training.stopping import EitherPatience, LossWindow, Patience, StopRule
 from unifilter.training.task import Classification, MultiLabel, Regression, Task
-from unifilter.training.trainer import DivergedWarning, History, Optimisation, Optimizer, TrainingInterrupted, train
+from unifilter.training.trainer import DivergedWarning, History, Optimization, Optimizer, TrainingInterrupted, train
 
 __all__ = [
     "Checkpoint",
@@ -14,7 +14,7 @@ __all__ = [
     "History",
     "LossWindow",
     "MultiLabel",
-    "Optimisation",
+    "Optimization",
     "Optimizer",
     "Patience",
     "Regression",

@@ -65,7 +65,7 @@ class History:
 
 
 @dataclass(frozen=True)
-class Optimisation:
+class Optimization:
     """How the weights are found.
 
     Attributes:
@@ -105,7 +105,7 @@ def train(
     val_nodes: Tensor,
     parameter_groups: list[dict[str, Any]],
     stop: StopRule,
-    how: Optimisation,
+    how: Optimization,
     *,
     label: str = "training",
     verbose: bool = False,
@@ -120,9 +120,9 @@ def train(
         task: The known answers, the loss and the scores.
         train_nodes: Which nodes to learn from.
         val_nodes: Which nodes to stop by.
-        parameter_groups: For the optimiser.
+        parameter_groups: For the optimizer.
         stop: The stop rule.
-        how: Epochs, optimiser, batches, metric, seed.
+        how: Epochs, optimizer, batches, metric, seed.
         label: What the progress bar is called.
         verbose: Whether to show progress.
         checkpoint: Where the state is saved from time to time and on Ctrl-C, and taken up from if it is there.
@@ -232,7 +232,7 @@ def _one_epoch(
         batches = [nodes]
     else:
         batches = list(torch.split(nodes[torch.randperm(len(nodes))], batch_size))
-        if len(batches[-1]) == 1:  # one row has no variance to normalise by
+        if len(batches[-1]) == 1:  # one row has no variance to normalize by
             batches[-2:] = [torch.cat(batches[-2:])]
     total, weight = 0.0, task.total_weight(nodes)
     for batch in batches:

@@ -113,7 +113,7 @@ def bad_indices() -> Any:
         ({"allx": np.eye(505)}, "ind.cora.allx holds ndarray where a sparse matrix was expected"),
         ({"allx": bad_indices()}, "ind.cora.allx is damaged"),
         ({"y": [1, 2]}, "ind.cora.y holds list where a matrix was expected"),
-        ({"graph": [[0, 1]]}, "ind.cora.graph holds list where lists of neighbours were expected"),
+        ({"graph": [[0, 1]]}, "ind.cora.graph holds list where lists of neighbors were expected"),
         ({"graph": {0: [999]}}, "edge 0 (0 -> 999) points to a node that does not exist"),
     ],
 )

@@ -37,7 +37,7 @@ def table_of(path: Path) -> list[dict[str, str]]:
 
 
 @pytest.fixture
-def factorisations(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+def factorizations(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many were made."""
     count, factorize = [0], problem_module.factorize
 
@@ -50,17 +50,17 @@ def factorisations(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 def test_the_tau_figure_factors_each_graph_once(
-    tmp_path: Path, tiny_files: dict[str, Path], factorisations: list[int]
+    tmp_path: Path, tiny_files: dict[str, Path], factorizations: list[int]
 ) -> None:
     result = run("figure-tau", tmp_path, tiny_files, splits=4)
-    assert (result.ran, factorisations) == (11 * 4 * 2, [2])
+    assert (result.ran, factorizations) == (11 * 4 * 2, [2])
 
 
-def test_nothing_is_run_twice(tmp_path: Path, tiny_files: dict[str, Path], factorisations: list[int]) -> None:
+def test_nothing_is_run_twice(tmp_path: Path, tiny_files: dict[str, Path], factorizations: list[int]) -> None:
     first = run("figure-tau", tmp_path, tiny_files, datasets=("squirrel",))
     table = table_of(tmp_path / "figure-tau" / "results.csv")
     again = run("figure-tau", tmp_path, tiny_files, datasets=("squirrel",))
-    assert ((first.ran, first.reused), (again.ran, again.reused), factorisations) == ((22, 0), (0, 22), [1])
+    assert ((first.ran, first.reused), (again.ran, again.reused), factorizations) == ((22, 0), (0, 22), [1])
     assert table_of(tmp_path / "figure-tau" / "results.csv") == table
     # Tau is 0.7 as published: the cells of the spectrum figure are among those of the tau figure.
     assert run("figure-spectrum", tmp_path, tiny_files, datasets=("squirrel",)).reused == 2
@@ -240,6 +240,6 @@ def test_one_graph_of_the_figure_over_homophily_can_be_run_alone(tiny_files: dic
     assert set(formulations.values()) == {"paper"}
 
 
-def test_a_relabelled_graph_needs_a_homophily(tiny_files: dict[str, Path]) -> None:
+def test_a_relabeled_graph_needs_a_homophily(tiny_files: dict[str, Path]) -> None:
     with pytest.raises(ValueError, match="cora@much names no homophily: write cora@0.3, for example"):
         Sources(own=tiny_files).load("cora@much")

@@ -46,9 +46,9 @@ def test_the_homophily_part_of_the_jacobian_is_a_power_of_p() -> None:
     tree = Workspace(binary_tree(depth=4))
     outcome = measure(tree, "jacobian", hops=[1, 3], taus=[1.0], signals=2)
     propagation = tree.graph().propagate(torch.eye(15, dtype=torch.float64))
-    neighbours = tree.graph().adjacency().to_dense() > 0
+    neighbors = tree.graph().adjacency().to_dense() > 0
     # At distance 1 the mean of P itself.
-    np.testing.assert_allclose(outcome["means"][0][0], propagation[neighbours].mean(), rtol=1e-9)  # type: ignore[index]
+    np.testing.assert_allclose(outcome["means"][0][0], propagation[neighbors].mean(), rtol=1e-9)  # type: ignore[index]
 
 
 def test_the_jacobian_of_the_rotation_is_what_differences_say() -> None:

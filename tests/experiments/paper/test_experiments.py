@@ -118,7 +118,7 @@ def test_from_end_to_end(name: str, runs: Runs) -> None:
     assert f"{cells} of {cells} results" in text
 
 
-def test_the_report_has_measured_and_reported_cells_in_colour(runs: Runs) -> None:
+def test_the_report_has_measured_and_reported_cells_in_color(runs: Runs) -> None:
     text = runs.report("table-models")
     # Two epochs on a tiny graph reach nothing like the reported 27.32, give or take 1.1.
     [entry] = re.findall(r"<tr><th>GCN</th>.*?</tr>", text)
@@ -130,7 +130,7 @@ def test_the_report_has_measured_and_reported_cells_in_colour(runs: Runs) -> Non
     assert "no method yet: " not in text
 
 
-def test_the_stand_in_is_labelled(runs: Runs) -> None:
+def test_the_stand_in_is_labeled(runs: Runs) -> None:
     text = runs.report("table-large")
     assert "<th>cornell5 (stand-in for penn94)</th>" in text
     assert "has no reported figures" in text

@@ -111,10 +111,10 @@ def _class_columns(path: Path) -> np.ndarray:
 
 
 def _edges(path: Path) -> np.ndarray:
-    neighbours: dict[Any, Any] = load_pickle(path)
-    if not isinstance(neighbours, dict):
-        raise ValueError(f"{path} holds {type(neighbours).__name__} where lists of neighbours were expected")
-    pairs = [(node, other) for node, others in neighbours.items() for other in others]
+    neighbors: dict[Any, Any] = load_pickle(path)
+    if not isinstance(neighbors, dict):
+        raise ValueError(f"{path} holds {type(neighbors).__name__} where lists of neighbors were expected")
+    pairs = [(node, other) for node, others in neighbors.items() for other in others]
     return np.array(pairs, dtype=np.int64).reshape(-1, 2).T
 
 

@@ -13,8 +13,8 @@ import torch
 from unifilter.data import Metric, NodeDataset, Split, random_split
 from unifilter.data.splits import SEEDS
 from unifilter.datasets import DatasetNotFoundError, list_datasets, load_dataset
-from unifilter.datasets.catalogue import CATALOGUE, normalised
-from unifilter.datasets.synthetic import binary_tree, cora_relabelled
+from unifilter.datasets.catalog import CATALOG, normalized
+from unifilter.datasets.synthetic import binary_tree, cora_relabeled
 from unifilter.graph import Graph
 
 # Gigabytes: they are read where they are, and never downloaded on the way.
@@ -56,16 +56,16 @@ class Sources:
         """A data set by its name, ``"binary-tree"``, ``"random-regular"``, or ``"DATASET@H"``: the paper's graph G_s,
         made of a data set's graph and labels reassigned until its homophily is H.
         """
-        base, relabelled, homophily = name.partition("@")
-        if relabelled:
+        base, relabeled, homophily = name.partition("@")
+        if relabeled:
             try:
                 wanted = float(homophily)
             except ValueError:
                 raise ValueError(f"{name} names no homophily: write {base}@0.3, for example") from None
-            return cora_relabelled(self.load(base), wanted).with_checked(name=name)
+            return cora_relabeled(self.load(base), wanted).with_checked(name=name)
         if name in self.own:
             # A file does not say how it is scored; the data set whose place it takes does.
-            metric: Metric = next((entry.metric for entry in CATALOGUE if entry.name == name), "accuracy")
+            metric: Metric = next((entry.metric for entry in CATALOG if entry.name == name), "accuracy")
             return load_dataset(self.own[name]).with_checked(name=name, metric=metric)
         if name == "binary-tree":
             return binary_tree()
@@ -75,7 +75,7 @@ class Sources:
             raise DatasetNotFoundError(
                 f"{name} is not in the data directory: unifilter.datasets.fetch({name!r}) gets it"
             )
-        return load_dataset(normalised(name), self.data_dir)
+        return load_dataset(normalized(name), self.data_dir)
 
     def facts(self, name: str) -> Facts:
         """Loads the data set and keeps what planning needs."""

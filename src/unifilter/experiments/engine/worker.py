@@ -13,7 +13,7 @@ from unifilter.methods import Workspace
 
 
 class Worker:
-    """Measures cells. It keeps the workspace of the last data set, so that its factorisations are shared.
+    """Measures cells. It keeps the workspace of the last data set, so that its factorizations are shared.
 
     Args:
         sources: Where data comes from.

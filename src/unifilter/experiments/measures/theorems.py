@@ -95,7 +95,7 @@ def _angle_error(fact: Factorization, homophily: float, tau: float | None, chann
     """Largest deviation of an inner product from Theorem 4.3, over some channels; nothing where there are none.
 
     Args:
-        fact: The factorisation, of unit columns.
+        fact: The factorization, of unit columns.
         homophily: Sets the angle.
         tau: ``None`` takes the paper's algorithm; a number what the published code mixes with ``tau P^k x``.
         channels: Which, as a mask.

@@ -17,7 +17,7 @@ _SAID = ("dataset", "checksum", "method", "method_version", "split", "index", "s
 
 
 def measure_training(workspace: Workspace, cell: Cell) -> dict[str, Any]:
-    """Scores, time and memory; for filters on a factorisation also the learned weights and where they act."""
+    """Scores, time and memory; for filters on a factorization also the learned weights and where they act."""
     split = choose_split(workspace.dataset, cell.split, cell.index)
     settings = {name: value for name, value in cell.settings.items() if name != CANDIDATES}
     return _train(find_method(cell.method).with_settings(settings), workspace, split)

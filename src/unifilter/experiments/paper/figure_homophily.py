@@ -12,7 +12,7 @@ from unifilter.experiments.engine.cells import Cell
 from unifilter.experiments.engine.experiment import Experiment, Options, trained
 from unifilter.experiments.engine.row_files import Row
 from unifilter.experiments.engine.sources import Facts
-from unifilter.experiments.show.pictures import COLOURS, panels, shared_legend
+from unifilter.experiments.show.pictures import COLORS, panels, shared_legend
 from unifilter.experiments.show.presentation import Presentation, Table, comparison, score_of
 from unifilter.experiments.show.tables import Contender
 
@@ -112,16 +112,16 @@ def _draw(table: Table) -> Figure:
 
 def _draw_gaps(axes: Axes, table: Table) -> None:
     x = np.arange(len(table.columns))
-    for index, (colour, row) in enumerate(zip(COLOURS, table.rows, strict=False)):
+    for index, (color, row) in enumerate(zip(COLORS, table.rows, strict=False)):
         entries = [table.entry(row, column) for column in table.columns]
         ours = [entry.mean if entry.values else np.nan for entry in entries]
         spread = [entry.deviation if entry.values else np.nan for entry in entries]
         theirs = [entry.reported[0] if entry.reported else np.nan for entry in entries]
         if row != _PUBLISHED_CODE:  # its reported line is HetFilter's, which is there already
-            axes.plot(x, theirs, ls="--", marker="o", mfc="white", ms=5, color=colour, label=f"{row}, reported")
+            axes.plot(x, theirs, ls="--", marker="o", mfc="white", ms=5, color=color, label=f"{row}, reported")
         # A little apart, so that the bars of one do not hide those of another.
         beside = x + 0.06 * (index - (len(table.rows) - 1) / 2)
-        axes.errorbar(beside, ours, spread, marker="o", ms=5, elinewidth=0.8, color=colour, label=f"{row}, measured")
+        axes.errorbar(beside, ours, spread, marker="o", ms=5, elinewidth=0.8, color=color, label=f"{row}, measured")
     axes.axhline(0, color="0.6", lw=0.8)
     axes.set(xlabel="homophily h of G_s", ylabel="accuracy below UniFilter, points")
     axes.set_xticks(x, table.columns)

@@ -11,7 +11,7 @@ from unifilter.experiments.engine.cells import Cell
 from unifilter.experiments.engine.experiment import Experiment, Options
 from unifilter.experiments.engine.row_files import Row
 from unifilter.experiments.engine.sources import Facts
-from unifilter.experiments.show.pictures import COLOURS, panels, shared_legend
+from unifilter.experiments.show.pictures import COLORS, panels, shared_legend
 from unifilter.experiments.show.presentation import Entry, Presentation, Table
 from unifilter.methods import METHODS
 
@@ -73,10 +73,10 @@ def _draw(rows: Sequence[Row]) -> Figure:
     for axes, row in zip(grid, rows, strict=True):
         energies = np.array(row["outcome"]["energies"])
         hops = np.arange(energies.shape[1])
-        for colour, tau, energy in zip(COLOURS, row["settings"]["taus"], energies, strict=False):
-            axes.plot(hops[1:], energy[1:], color=colour, label=f"tau = {tau}")
+        for color, tau, energy in zip(COLORS, row["settings"]["taus"], energies, strict=False):
+            axes.plot(hops[1:], energy[1:], color=color, label=f"tau = {tau}")
             if tau < 1:
-                axes.axhline((1 - tau) * row["outcome"]["start"], color=colour, ls=":", lw=1)
+                axes.axhline((1 - tau) * row["outcome"]["start"], color=color, ls=":", lw=1)
         axes.plot([], [], color="0.4", ls=":", lw=1, label="limit claimed by Theorem 5.2 (0 for tau = 1)")
         axes.set(title=row["at"]["dataset"], xlabel="hop k", ylabel="Dirichlet energy", yscale="log")
         axes.grid(color="0.92")

@@ -14,7 +14,7 @@ from unifilter.experiments.engine.cells import Cell
 from unifilter.experiments.engine.experiment import Experiment, Options, trained
 from unifilter.experiments.engine.row_files import Row
 from unifilter.experiments.engine.sources import Facts
-from unifilter.experiments.show.pictures import COLOURS
+from unifilter.experiments.show.pictures import COLORS
 from unifilter.experiments.show.presentation import Entry, Presentation, Table, collect, comparison
 
 if TYPE_CHECKING:
@@ -95,20 +95,20 @@ def _jacobian_table(row: Row) -> Table:
 def _draw(accuracy: Table, jacobian: Row | None) -> Figure:
     figure = new_figure(figsize=(9.6, 4.0))
     left, right = figure.subplots(1, 2)
-    for colour, method in zip(COLOURS, accuracy.rows, strict=False):
+    for color, method in zip(COLORS, accuracy.rows, strict=False):
         entries = [accuracy.entry(method, str(hop)) for hop in HOPS]
         theirs = [entry.reported[0] if entry.reported else np.nan for entry in entries]
-        left.plot(HOPS, theirs, ls="--", marker="o", mfc="white", ms=5, color=colour, label=f"{method}, reported")
+        left.plot(HOPS, theirs, ls="--", marker="o", mfc="white", ms=5, color=color, label=f"{method}, reported")
         ours = [entry.mean if entry.values else np.nan for entry in entries]
-        left.plot(HOPS, ours, marker="o", ms=5, color=colour, label=f"{method}, measured")
+        left.plot(HOPS, ours, marker="o", ms=5, color=color, label=f"{method}, measured")
     left.axhline(largest_class(), color="0.4", lw=1, ls=":", label="always the largest class")
     left.set(xlabel="k, layers or hops", ylabel="test accuracy, %", xticks=HOPS)
     left.legend(fontsize=8)
     if jacobian is not None:
-        for colour, tau, values in zip(
-            COLOURS[2:], jacobian["settings"]["taus"], jacobian["outcome"]["means"], strict=False
+        for color, tau, values in zip(
+            COLORS[2:], jacobian["settings"]["taus"], jacobian["outcome"]["means"], strict=False
         ):
-            right.plot(jacobian["settings"]["hops"], values, marker="o", ms=4, color=colour, label=f"tau = {tau:g}")
+            right.plot(jacobian["settings"]["hops"], values, marker="o", ms=4, color=color, label=f"tau = {tau:g}")
         right.set(xlabel="k, hop and distance", ylabel="mean |∂z_u/∂x_v|", yscale="log")
         right.set_xticks(jacobian["settings"]["hops"])
         right.legend(fontsize=8, frameon=False)

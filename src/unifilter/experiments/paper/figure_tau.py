@@ -16,7 +16,7 @@ TAUS = tuple(round(0.1 * step, 1) for step in range(11))
 
 
 class FigureTau(Experiment):
-    """UniFilter on Cora and Squirrel, tau from 0 to 1 and the rest as published: one factorisation a graph."""
+    """UniFilter on Cora and Squirrel, tau from 0 to 1 and the rest as published: one factorization a graph."""
 
     name: ClassVar[str] = "figure-tau"
     title: ClassVar[str] = "Accuracy over tau"

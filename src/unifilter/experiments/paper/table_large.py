@@ -32,13 +32,13 @@ class TableLarge(AccuracyTable):
         presentation = super().present(rows)
         table = presentation.tables[0]
 
-        def labelled(column: str) -> str:
+        def labeled(column: str) -> str:
             return f"{column} (stand-in for {_STAND_IN[column]})" if column in _STAND_IN else column
 
         table = replace(
             table,
-            columns=tuple(map(labelled, table.columns)),
-            entries={(row, labelled(column)): entry for (row, column), entry in table.entries.items()},
+            columns=tuple(map(labeled, table.columns)),
+            entries={(row, labeled(column)): entry for (row, column), entry in table.entries.items()},
         )
         presentation.tables[0] = table
         presentation.draw = lambda: draw_comparison(table, "test score, %")

@@ -15,7 +15,7 @@ from unifilter.experiments.engine.experiment import SIX_GRAPHS, Experiment, Opti
 from unifilter.experiments.engine.row_files import Row
 from unifilter.experiments.engine.sources import Facts
 from unifilter.experiments.paper.figure_squashing import JACOBIAN
-from unifilter.experiments.show.pictures import COLOURS
+from unifilter.experiments.show.pictures import COLORS
 from unifilter.experiments.show.presentation import Finding, Presentation
 from unifilter.methods import METHODS
 
@@ -268,9 +268,9 @@ def _draw(found: _Found) -> Figure:
         if name in heterophily
     ]
     axes.plot([0, 1], [0, 0.5], color="0.4", ls="--", lw=1, label="(1 - h) / 2, the indicators of the classes")
-    # A mark and a colour each: names beside the points would lie on each other where homophily is the same.
-    for (x, y, name), mark, colour in zip(points, cycle("os^Dvp"), cycle(COLOURS)):
-        axes.plot(x, y, mark, color=colour, label=f"{name}, trained UniFilter, mean over features")
+    # A mark and a color each: names beside the points would lie on each other where homophily is the same.
+    for (x, y, name), mark, color in zip(points, cycle("os^Dvp"), cycle(COLORS)):
+        axes.plot(x, y, mark, color=color, label=f"{name}, trained UniFilter, mean over features")
     axes.set(xlabel="1 - h", ylabel="frequency of the filtered signal", xlim=(0, 1), ylim=(0, 0.6))
     axes.legend(frameon=False, fontsize=8, loc="upper left")
     axes.grid(color="0.92")

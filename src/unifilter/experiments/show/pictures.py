@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Paul Tol's bright palette, which the colour-blind can tell apart.
-COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#bbbbbb")
+# Paul Tol's bright palette, which the color-blind can tell apart.
+COLORS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#bbbbbb")
 MEASURED, REPORTED = "#4477aa", "#ee6677"
 _PANELS_PER_ROW = 3
 
@@ -89,9 +89,7 @@ def draw_lines(
     return figure
 
 
-def draw_row(
-    axes: Axes, table: Table, row: str, x: np.ndarray, colours: tuple[str, str] = (MEASURED, REPORTED)
-) -> None:
+def draw_row(axes: Axes, table: Table, row: str, x: np.ndarray, colors: tuple[str, str] = (MEASURED, REPORTED)) -> None:
     """One row of a table as two curves."""
     entries = [table.entry(row, column) for column in table.columns]
     theirs = [(place, entry.reported) for place, entry in zip(x, entries, strict=True) if entry.reported is not None]
@@ -99,13 +97,13 @@ def draw_row(
     if theirs:
         axes.errorbar(
             [place for place, _ in theirs], [pair[0] for _, pair in theirs], [pair[1] or 0 for _, pair in theirs],
-            color=colours[1], ls="--", marker="o", mfc="white", ms=4, lw=1.2, elinewidth=0.8, capsize=2,
+            color=colors[1], ls="--", marker="o", mfc="white", ms=4, lw=1.2, elinewidth=0.8, capsize=2,
             label="reported",
         )  # fmt: skip
     if ours:
         axes.errorbar(
             [place for place, _ in ours], [entry.mean for _, entry in ours], [entry.deviation for _, entry in ours],
-            color=colours[0], marker="o", ms=4, lw=1.2, elinewidth=0.8, capsize=2, label="measured",
+            color=colors[0], marker="o", ms=4, lw=1.2, elinewidth=0.8, capsize=2, label="measured",
         )  # fmt: skip
 
 

@@ -45,7 +45,7 @@ def chebyshev_sum_compiled(
     inner = torch.empty(len(weights), channels, dtype=x.dtype)
     root, inverse_root, inverse_degree = ((rows.root_degree**power).to(x.dtype).numpy() for power in (1, -1, -2))
     edge_weights = None if rows.weights is None else rows.weights.to(x.dtype).numpy()
-    structure = rows.row_start.numpy(), rows.neighbours.numpy(), edge_weights, inverse_degree
+    structure = rows.row_start.numpy(), rows.neighbors.numpy(), edge_weights, inverse_degree
     # Columns are independent: each group of them goes through all hops alone, with little to keep in cache.
     begin = 0
     while begin < channels:
@@ -134,7 +134,7 @@ def _sum_products(left, right, sums):  # type: ignore[no-untyped-def]
 
 @compile_kernel
 def _hop(  # type: ignore[no-untyped-def]
-    row_start, neighbours, weights, inverse_degree,
+    row_start, neighbors, weights, inverse_degree,
     factor, current, previous, total, term, partner, sums, width, begin, end,
 ):  # fmt: skip
     """On some rows: ``previous`` becomes ``following = factor P current - previous``, ``total`` grows by
@@ -148,19 +148,19 @@ def _hop(  # type: ignore[no-untyped-def]
         entry, stop = row_start[row], row_start[row + 1]
         if weights is None:
             while entry + 2 <= stop:
-                if far and entry + NEIGHBORS_AHEAD + 1 < len(neighbours):
+                if far and entry + NEIGHBORS_AHEAD + 1 < len(neighbors):
                     for ahead in range(entry + NEIGHBORS_AHEAD, entry + NEIGHBORS_AHEAD + 2):
                         # The first and the last number: a row lies on two cache lines at most.
-                        prefetch_for_reading(current, (neighbours[ahead], 0))
-                        prefetch_for_reading(current, (neighbours[ahead], len(width) - 1))
-                even = even + load(current, (neighbours[entry], 0), width)
-                odd = odd + load(current, (neighbours[entry + 1], 0), width)
+                        prefetch_for_reading(current, (neighbors[ahead], 0))
+                        prefetch_for_reading(current, (neighbors[ahead], len(width) - 1))
+                even = even + load(current, (neighbors[entry], 0), width)
+                odd = odd + load(current, (neighbors[entry + 1], 0), width)
                 entry += 2
             if entry < stop:
-                even = even + load(current, (neighbours[entry], 0), width)
+                even = even + load(current, (neighbors[entry], 0), width)
         else:
             while entry < stop:
-                even = even + splat(weights[entry], width) * load(current, (neighbours[entry], 0), width)
+                even = even + splat(weights[entry], width) * load(current, (neighbors[entry], 0), width)
                 entry += 1
         scale = splat(factor * inverse_degree[row], width)
         following = (even + odd) * scale - load(previous, (row, 0), width)

@@ -1,7 +1,7 @@
 """The Lanczos factorization on the CPU: all hops of a block of columns while the block is in cache.
 
 Columns are independent, so a block of them goes through all hops alone, one thread per block. Inside a block a signal
-``v`` is kept as ``v / sqrt(degree)``: a row of the sparse product is then a plain sum over neighbours, no value of the
+``v`` is kept as ``v / sqrt(degree)``: a row of the sparse product is then a plain sum over neighbors, no value of the
 propagation matrix is ever stored. A vector is normalized by folding its ``1 / beta`` into the next product, and is
 written to the result once.
 """
@@ -25,7 +25,7 @@ from unifilter.kernels.compiled.lanes import (
     splat,
     store,
 )
-from unifilter.kernels.compiled.orthogonality import ROWS_PER_SUM, estimate_rounding, reorthogonalise
+from unifilter.kernels.compiled.orthogonality import ROWS_PER_SUM, estimate_rounding, reorthogonalize
 from unifilter.kernels.compressed_rows import CompressedRows
 from unifilter.kernels.lanczos import NOISE_FLOOR, SMALL_REST, Parts, reliable_hops
 from unifilter.kernels.threads import for_each
@@ -105,7 +105,7 @@ def _structure(rows: CompressedRows, dtype: torch.dtype) -> tuple[Any, ...]:
     root_degree = rows.root_degree
     return (
         rows.row_start.numpy(),
-        rows.neighbours.numpy(),
+        rows.neighbors.numpy(),
         None if rows.weights is None else rows.weights.to(dtype).numpy(),
         root_degree.to(dtype).numpy(),
         (root_degree**2).to(dtype).numpy(),
@@ -144,18 +144,18 @@ _NEVER, _WHERE_NEEDED, _ALWAYS = 0, 1, 2
 
 @compile_kernel
 def _lanczos_block(  # type: ignore[no-untyped-def]
-    row_start, neighbours, weights, root_degree, degree, inverse_degree,
+    row_start, neighbors, weights, root_degree, degree, inverse_degree,
     current, previous, mode, reliable, vectors, alpha, beta, norm, dimension,
 ):  # fmt: skip
     hops, columns, padded = beta.shape[0], beta.shape[1], current.shape[1]
     lanes = BYTES // current.itemsize
     inverse_root = root_degree * inverse_degree
     epsilon = np.finfo(current.dtype).eps
-    # A rest below this share of the vector before orthogonalisation has lost half its digits to cancellation: it is
+    # A rest below this share of the vector before orthogonalization has lost half its digits to cancellation: it is
     # noise, and the space is exhausted. (At ten hops on Cora and Citeseer true rests stay above 1e-2, noise below
     # 1e-3.)
     breakdown = 4 * np.sqrt(epsilon)
-    # `current` holds v_k / sqrt(degree) before its normalisation: times `scale` it is v_k / sqrt(degree).
+    # `current` holds v_k / sqrt(degree) before its normalization: times `scale` it is v_k / sqrt(degree).
     # `previous` likewise holds v_{k-1}: times `carry` it is beta_{k-1} v_{k-1} / sqrt(degree).
     scale, carry, shift = np.zeros((3, padded), current.dtype)
     rounding = np.zeros((3, hops + 2, padded))
@@ -167,12 +167,12 @@ def _lanczos_block(  # type: ignore[no-untyped-def]
         if length[column] > 0:
             dimension[column] = 1
             scale[column] = 1
-    _normalise(current, length, root_degree)
+    _normalize(current, length, root_degree)
     previous[:, :] = 0
 
     for hop in range(hops + 1):
         projection, propagated = _product_pass(
-            row_start, neighbours, weights, degree, inverse_degree, current, previous, scale, carry, columns
+            row_start, neighbors, weights, degree, inverse_degree, current, previous, scale, carry, columns
         )
         for column in range(columns):
             alpha[hop, column] = projection[column] * scale[column]
@@ -195,7 +195,7 @@ def _lanczos_block(  # type: ignore[no-untyped-def]
                         )
                 if need:
                     earlier = np.nonzero(suspect[: hop + 1])[0]
-                    reorthogonalise(
+                    reorthogonalize(
                         vectors, earlier, previous, root_degree, inverse_root, degree, chosen, residual, first, last
                     )
                     for other in earlier:
@@ -208,7 +208,7 @@ def _lanczos_block(  # type: ignore[no-untyped-def]
                     # Rounding is large beside them: they are cleaned from all vectors, and twice is enough.
                     earlier = np.arange(hop + 1)
                     for _ in range(2):
-                        reorthogonalise(
+                        reorthogonalize(
                             vectors, earlier, previous, root_degree, inverse_root, degree, chosen, residual, first, last
                         )
                     for column in range(first, last):
@@ -260,7 +260,7 @@ def _squared_norms(block):  # type: ignore[no-untyped-def]
 
 
 @compile_kernel
-def _normalise(block, length, root_degree):  # type: ignore[no-untyped-def]
+def _normalize(block, length, root_degree):  # type: ignore[no-untyped-def]
     for row in range(block.shape[0]):
         for column in range(block.shape[1]):
             if length[column] > 0:
@@ -268,7 +268,7 @@ def _normalise(block, length, root_degree):  # type: ignore[no-untyped-def]
 
 
 @compile_inline
-def _neighbor_sum(row_start, neighbours, weights, block, row, column, far, zero):  # type: ignore[no-untyped-def]
+def _neighbor_sum(row_start, neighbors, weights, block, row, column, far, zero):  # type: ignore[no-untyped-def]
     # The same loop is written out for short rows in `chebyshev._hop`, where the call, inlined or not, costs more than a
     # row: it counts references to the arrays.
     # Two sums side by side: additions overlap instead of waiting for each other.
@@ -276,26 +276,26 @@ def _neighbor_sum(row_start, neighbours, weights, block, row, column, far, zero)
     entry, stop = row_start[row], row_start[row + 1]
     if weights is None:
         while entry + 2 <= stop:
-            if far and entry + NEIGHBORS_AHEAD + 1 < len(neighbours):
+            if far and entry + NEIGHBORS_AHEAD + 1 < len(neighbors):
                 for ahead in range(entry + NEIGHBORS_AHEAD, entry + NEIGHBORS_AHEAD + 2):
                     # The first and the last number: they lie on two cache lines at most.
-                    prefetch_for_reading(block, (neighbours[ahead], column))
-                    prefetch_for_reading(block, (neighbours[ahead], column + len(zero) - 1))
-            even = even + load(block, (neighbours[entry], column), zero)
-            odd = odd + load(block, (neighbours[entry + 1], column), zero)
+                    prefetch_for_reading(block, (neighbors[ahead], column))
+                    prefetch_for_reading(block, (neighbors[ahead], column + len(zero) - 1))
+            even = even + load(block, (neighbors[entry], column), zero)
+            odd = odd + load(block, (neighbors[entry + 1], column), zero)
             entry += 2
         if entry < stop:
-            even = even + load(block, (neighbours[entry], column), zero)
+            even = even + load(block, (neighbors[entry], column), zero)
     else:
         while entry < stop:
-            even = even + splat(weights[entry], zero) * load(block, (neighbours[entry], column), zero)
+            even = even + splat(weights[entry], zero) * load(block, (neighbors[entry], column), zero)
             entry += 1
     return even + odd
 
 
 @compile_kernel
 def _product_pass(  # type: ignore[no-untyped-def]
-    row_start, neighbours, weights, degree, inverse_degree, current, previous, scale, carry, columns
+    row_start, neighbors, weights, degree, inverse_degree, current, previous, scale, carry, columns
 ):
     """``previous`` becomes P v_k - beta v_{k-1}; returns its product with ``current`` and the squared norm of P v_k."""
     nodes = current.shape[0]
@@ -310,7 +310,7 @@ def _product_pass(  # type: ignore[no-untyped-def]
         for row in range(first, min(nodes, first + ROWS_PER_SUM)):
             row_degree, row_inverse = splat(degree[row], BYTES), splat(inverse_degree[row], BYTES)
             for column in range(0, padded, lanes):
-                total = _neighbor_sum(row_start, neighbours, weights, current, row, column, far, zero)
+                total = _neighbor_sum(row_start, neighbors, weights, current, row, column, far, zero)
                 product = total * load(scale, (column,), BYTES) * row_inverse
                 rest = product - load(carry, (column,), BYTES) * load(previous, (row, column), BYTES)
                 store(previous, (row, column), rest)

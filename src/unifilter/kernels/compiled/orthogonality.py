@@ -55,7 +55,7 @@ def estimate_rounding(  # type: ignore[no-untyped-def]
 
 
 @compile_kernel
-def reorthogonalise(  # type: ignore[no-untyped-def]
+def reorthogonalize(  # type: ignore[no-untyped-def]
     vectors, earlier, block, root_degree, inverse_root, degree, chosen, residual, first, last
 ):
     """Takes earlier vectors out of the chosen columns of ``block``, ``first`` to ``last``, and renews their norms."""

@@ -17,27 +17,27 @@ _MOST_LEVELS = 32
 
 
 def ring_sizes_compiled(
-    row_start: np.ndarray, neighbours: np.ndarray, limit: int, nodes: np.ndarray
+    row_start: np.ndarray, neighbors: np.ndarray, limit: int, nodes: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """See :func:`unifilter.kernels.structural_distance.ring_sizes`."""
     distinct, rank = np.unique(np.diff(row_start), return_inverse=True)
     rings, pairs = np.zeros((2, len(nodes)), np.int64)
 
     def count(part: slice) -> None:
-        _count_rings(row_start, neighbours, rank, len(distinct), nodes[part], limit, rings[part], pairs[part])
+        _count_rings(row_start, neighbors, rank, len(distinct), nodes[part], limit, rings[part], pairs[part])
 
     for_each(count, equal_parts(len(nodes), _PARTS))
     return rings, pairs
 
 
-def degree_rings_compiled(row_start: np.ndarray, neighbours: np.ndarray, sizes: tuple[np.ndarray, np.ndarray]) -> Rings:
+def degree_rings_compiled(row_start: np.ndarray, neighbors: np.ndarray, sizes: tuple[np.ndarray, np.ndarray]) -> Rings:
     """See :func:`unifilter.kernels.structural_distance.degree_rings`."""
     distinct, rank = np.unique(np.diff(row_start), return_inverse=True)
     first, first_pair = starts_of(sizes[0]), starts_of(sizes[1])
     rings = Rings(first, np.empty(first[-1] + 1, np.int64), *np.empty((2, first_pair[-1]), np.int32))
 
     def fill(part: slice) -> None:
-        _fill_rings(row_start, neighbours, rank, distinct, part.start, part.stop, first_pair, *rings)
+        _fill_rings(row_start, neighbors, rank, distinct, part.start, part.stop, first_pair, *rings)
 
     for_each(fill, equal_parts(len(rank), _PARTS))
     rings.starts[-1] = first_pair[-1]
@@ -65,13 +65,13 @@ def _tally(queue, begin, end, rank, tally):  # type: ignore[no-untyped-def]
 
 
 @compile_inline
-def _reach(row_start, neighbours, queue, begin, end, seen, root):  # type: ignore[no-untyped-def]
+def _reach(row_start, neighbors, queue, begin, end, seen, root):  # type: ignore[no-untyped-def]
     """Append the next ring to the queue; where it ends."""
     last = end
     for place in range(begin, end):
         node = queue[place]
         for entry in range(row_start[node], row_start[node + 1]):
-            other = neighbours[entry]
+            other = neighbors[entry]
             if seen[other] != root:
                 seen[other] = root
                 queue[last] = other
@@ -80,7 +80,7 @@ def _reach(row_start, neighbours, queue, begin, end, seen, root):  # type: ignor
 
 
 @compile_kernel
-def _count_rings(row_start, neighbours, rank, distinct, nodes, limit, rings, pairs):  # type: ignore[no-untyped-def]
+def _count_rings(row_start, neighbors, rank, distinct, nodes, limit, rings, pairs):  # type: ignore[no-untyped-def]
     queue, seen = np.empty(len(rank), np.int32), np.full(len(rank), -1, np.int32)
     tally = np.empty(distinct, np.int32)
     for index in range(len(nodes)):
@@ -92,12 +92,12 @@ def _count_rings(row_start, neighbours, rank, distinct, nodes, limit, rings, pai
             for count in tally:
                 pairs[index] += count > 0
             rings[index] += 1
-            begin, end = end, _reach(row_start, neighbours, queue, begin, end, seen, root)
+            begin, end = end, _reach(row_start, neighbors, queue, begin, end, seen, root)
 
 
 @compile_kernel
 def _fill_rings(  # type: ignore[no-untyped-def]
-    row_start, neighbours, rank, distinct, first, last, first_pair, first_ring, starts, degrees, counts
+    row_start, neighbors, rank, distinct, first, last, first_pair, first_ring, starts, degrees, counts
 ):
     queue, seen = np.empty(len(rank), np.int32), np.full(len(rank), -1, np.int32)
     tally = np.empty(len(distinct), np.int32)
@@ -112,7 +112,7 @@ def _fill_rings(  # type: ignore[no-untyped-def]
                 if tally[index] > 0:
                     degrees[pair], counts[pair] = distinct[index], tally[index]
                     pair += 1
-            begin, end = end, _reach(row_start, neighbours, queue, begin, end, seen, root)
+            begin, end = end, _reach(row_start, neighbors, queue, begin, end, seen, root)
 
 
 @compile_kernel

@@ -64,7 +64,7 @@ class Entry:
     Attributes:
         name: What it is loaded by.
         forms: Where it can be read from.
-        citation, licence: Whom to cite, and what is allowed.
+        citation, license: Whom to cite, and what is allowed.
         metric: How it is scored.
         literature_split: The split that papers report, by a name that :meth:`NodeDataset.split` takes; empty where
             there is no such custom.
@@ -74,7 +74,7 @@ class Entry:
     name: str
     forms: tuple[Form, ...]
     citation: str
-    licence: str
+    license: str
     metric: Metric = "accuracy"
     literature_split: str = ""
     direction: Direction = "undirected"
@@ -82,18 +82,18 @@ class Entry:
 
 def find(name: str) -> Entry:
     """The entry of a name; case, underscores and spaces do not matter."""
-    wanted = normalised(name)
-    for entry in CATALOGUE:
+    wanted = normalized(name)
+    for entry in CATALOG:
         if entry.name == wanted:
             return entry
-    names = [entry.name for entry in CATALOGUE]
+    names = [entry.name for entry in CATALOG]
     close = difflib.get_close_matches(wanted, names, n=3, cutoff=0.5)
     hint = f"did you mean {' or '.join(map(repr, close))}?" if close else f"there are {', '.join(names)}."
     raise ValueError(f"no data set is named {name!r}: {hint} To read a file or a folder of your own, pass its path")
 
 
-def normalised(name: str) -> str:
-    """The one spelling of a name that the catalogue uses."""
+def normalized(name: str) -> str:
+    """The one spelling of a name that the catalog uses."""
     return name.strip().lower().replace("_", "-").replace(" ", "-")
 
 
@@ -191,7 +191,7 @@ _ARXIV_FORM = Form(
     archive=_ARXIV,
 )
 
-CATALOGUE: tuple[Entry, ...] = (
+CATALOG: tuple[Entry, ...] = (
     _citation("cora", _SEN, in_wheel=False, forms=(_CORA_CONTENT,)),
     _citation("citeseer", _SEN),
     _citation("pubmed", _NAMATA),

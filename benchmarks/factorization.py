@@ -1,4 +1,4 @@
-"""One factorisation at K = 10 against the published algorithm, PyG's SIGN, bare sparse products and the machine."""
+"""One factorization at K = 10 against the published algorithm, PyG's SIGN, bare sparse products and the machine."""
 
 from __future__ import annotations
 
@@ -68,12 +68,12 @@ def warm_up() -> None:
         raise RuntimeError(f"the published algorithm and ours differ by {error:.1e}: there is nothing to compare")
 
 
-def run_factorisation(case: Case, machine: Machine, repeats: int, report: Report) -> None:
+def run_factorization(case: Case, machine: Machine, repeats: int, report: Report) -> None:
     times = interleaved(
         contenders(case), repeats, at_most=dict.fromkeys((PUBLISHED, PUBLISHED_PLAIN), PUBLISHED_REPEATS)
     )
     print_table(
-        f"Factorisation of {case} (K = {HOPS}, float32)",
+        f"Factorization of {case} (K = {HOPS}, float32)",
         ["contender", "best", "median"],
         [[name, seconds(timing.best), seconds(timing.median)] for name, timing in times.items()],
     )
@@ -87,7 +87,7 @@ def run_factorisation(case: Case, machine: Machine, repeats: int, report: Report
     rows = [[what, check(f"{case.name}: {what}", ratio, bound)] for what, ratio, check, bound in ratios]
     # For those who ask what remains without torch's slow path for the published inner products.
     rows.append(["published, its einsum replaced / factorize", f"{best[PUBLISHED_PLAIN] / best[OURS]:.2f}x"])
-    # SIGN normalises and sorts the edges each time, ours when the graph is built: the fair sum, without a target.
+    # SIGN normalizes and sorts the edges each time, ours when the graph is built: the fair sum, without a target.
     rows.append(["factorize + Graph.from_edges / SIGN", f"{(best[OURS] + best[BUILD]) / best[SIGN_TRANSFORM]:.2f}x"])
     rows.append(["factorize / 10 CSR products", f"{best[OURS] / best[PRODUCTS]:.2f}x"])
     bounds = _bounds(case, machine)
@@ -95,13 +95,13 @@ def run_factorisation(case: Case, machine: Machine, repeats: int, report: Report
         [f"factorize / {what}", f"{best[OURS] / bound:.1f}x of {seconds(bound)}"] for what, bound in bounds.items()
     ]
     print_table(f"Ratios on {case.name}", ["ratio", "measured"], rows)
-    report.figures.setdefault("factorisation", {})[case.name] = {"seconds": _as_figures(times), "bounds": bounds}
+    report.figures.setdefault("factorization", {})[case.name] = {"seconds": _as_figures(times), "bounds": bounds}
 
 
 def csr_propagation(graph: Graph) -> Tensor:
     coo = coo_propagation(graph).coalesce()
     return torch.sparse_csr_tensor(
-        graph.row_start, graph.neighbours.long(), coo.values(), coo.shape, check_invariants=False
+        graph.row_start, graph.neighbors.long(), coo.values(), coo.shape, check_invariants=False
     )
 
 
@@ -115,14 +115,14 @@ def _bare_products(matrix: Tensor, x: Tensor) -> list[Tensor]:
 def _bounds(case: Case, machine: Machine) -> dict[str, float]:
     """Seconds that no implementation can go below: the result written once, every product done, every operand read."""
     nodes, channels = case.x.shape
-    vectors, entries = HOPS + 1, case.graph.neighbours.numel()
+    vectors, entries = HOPS + 1, case.graph.neighbors.numel()
     traffic = (vectors + 1) * nodes * channels * case.x.element_size()
     multiply_adds = vectors * (entries + _MULTIPLY_ADDS_PER_ENTRY * nodes) * channels
     operands = vectors * entries * channels * case.x.element_size()
     return {
         "bandwidth bound": traffic / machine.copy_bytes,
         "arithmetic bound": multiply_adds / machine.multiply_adds,
-        "bound of reading neighbours from L2 cache": operands / machine.cached_bytes,
+        "bound of reading neighbors from L2 cache": operands / machine.cached_bytes,
     }
 
 

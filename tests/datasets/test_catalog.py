@@ -10,7 +10,7 @@ from real_graphs import needs_data
 from unifilter import edge_homophily
 from unifilter.data import NodeDataset
 from unifilter.datasets import load_dataset
-from unifilter.datasets.catalogue import CATALOGUE, find
+from unifilter.datasets.catalog import CATALOG, find
 from unifilter.datasets.checksums import CHECKSUMS
 from unifilter.graph import Graph
 
@@ -38,16 +38,16 @@ DIRECTED = {"chameleon-directed", "squirrel-directed"}
 
 
 def test_every_name_is_there_once() -> None:
-    names = [entry.name for entry in CATALOGUE]
+    names = [entry.name for entry in CATALOG]
     assert len(set(names)) == len(names)
     expected = {*FIGURES, "roman-empire", "amazon-ratings", "tolokers", "questions", "penn94", "amherst41"}
     assert set(names) == expected | {"johns-hopkins55", "genius", "ogbn-arxiv", "karate", "digits"} | DIRECTED
 
 
 def test_every_entry_says_whom_to_cite_and_where_its_files_come_from() -> None:
-    for entry in CATALOGUE:
+    for entry in CATALOG:
         assert re.search(r"(19|20)\d\d", entry.citation), entry.name
-        assert entry.licence, entry.name
+        assert entry.license, entry.name
         for form in entry.forms:
             assert form.format == "bundled" or any(not file.optional for file in form.files), entry.name
             for file in form.files:
@@ -55,7 +55,7 @@ def test_every_entry_says_whom_to_cite_and_where_its_files_come_from() -> None:
 
 
 def test_areas_under_curves_for_the_unbalanced_ones() -> None:
-    scored = {entry.name for entry in CATALOGUE if entry.metric == "roc_auc"}
+    scored = {entry.name for entry in CATALOG if entry.metric == "roc_auc"}
     assert scored == {"minesweeper", "tolokers", "questions", "genius"}
 
 
@@ -70,7 +70,7 @@ def test_benchmarks_have_the_split_of_their_literature() -> None:
         "ogbn-arxiv": "time",
         **dict.fromkeys(("karate", "digits"), ""),
     }
-    assert {entry.name: entry.literature_split for entry in CATALOGUE} == expected
+    assert {entry.name: entry.literature_split for entry in CATALOG} == expected
 
 
 @needs_data
@@ -84,7 +84,7 @@ def test_the_default_split_can_be_drawn(name: str) -> None:
 
 
 def test_every_checksum_belongs_to_a_file() -> None:
-    paths = {file.path for entry in CATALOGUE for form in entry.forms for file in form.files}
+    paths = {file.path for entry in CATALOG for form in entry.forms for file in form.files}
     assert set(CHECKSUMS) <= paths
     assert all(re.fullmatch("[0-9a-f]{64}", digest) for digest in CHECKSUMS.values())
 
@@ -113,7 +113,7 @@ def test_figures_of_the_real_graphs(name: str) -> None:
     assert round(edge_homophily(data.graph, data.labels), 4) == homophily
     assert int(data.graph.isolated.sum()) == isolated
     assert data.citation
-    assert data.licence
+    assert data.license
 
 
 @needs_data
@@ -149,7 +149,7 @@ def test_directed_data_sets_are_the_same_nodes_with_the_published_edges(name: st
     graph = directed.graph
     assert (graph.direction, graph.self_loops) == ("out", "keep")
     assert graph.num_edges == edges - loops
-    assert graph.neighbours.numel() == edges
+    assert graph.neighbors.numel() == edges
     assert torch.equal(directed.labels, undirected.labels)
     assert torch.equal(directed.features.to_dense(), undirected.features.to_dense())
     # Without direction and loops they are the same graph.
