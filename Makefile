@@ -11,7 +11,7 @@ PINS   := .venv-pins
 WORKERS ?= 2
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile
 
-.PHONY: help demo test test-oldest fuzz audit pins bench docs lint page clean
+.PHONY: help demo test test-oldest fuzz audit pins bench docs lint page release-check clean
 .DEFAULT_GOAL := help
 
 help:
@@ -24,6 +24,7 @@ help:
 	@echo "make bench  set up, then measure against the published algorithm and PyG's SIGN"
 	@echo "make docs   set up, then build the documentation in docs/_build/html"
 	@echo "make page   rebuild the scripts and styles of the explanation pages (needs node)"
+	@echo "make release-check  build sdist and wheel, check them, install each and run the README's first example"
 	@echo "make lint   ruff, mypy and import-linter only"
 	@echo "make clean  remove .venv, .venv-oldest, .venv-pins, caches and built files"
 	@echo "Another interpreter: make PYTHON=python3.12 demo"
@@ -99,6 +100,9 @@ docs: $(DOCS_STAMP)
 page: $(STAMP)
 	@echo "== building the explanation page (needs node and npm)"
 	@cd web && npm ci --ignore-scripts && npm run build
+
+release-check:
+	@PYTHON=$(PYTHON) .ci/release-check
 
 clean:
 	@echo "== removing $(VENV), $(OLDEST), $(PINS), caches and built files"

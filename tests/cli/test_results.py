@@ -100,7 +100,7 @@ def test_rows_pictures_and_reports_are_written(tmp_path: Path) -> None:
 def test_rows_of_your_own(tmp_path: Path) -> None:
     mine = tmp_path / "mine" / "table-estimate"
     mine.mkdir(parents=True)
-    shutil.copy(PACKAGED_ROWS / "table-estimate.csv", mine / "results.csv")
+    shutil.copy(PACKAGED_ROWS / "table-estimate.csv.gz", mine)
     shown = json.loads(run("--rows", mine.parent, "--json").stdout)
     assert [one["name"] for one in shown] == ["table-estimate"]
     missing = run("figure-tau", "--rows", mine.parent)
@@ -111,8 +111,8 @@ def test_rows_of_your_own(tmp_path: Path) -> None:
 def test_the_page_of_the_documentation(tmp_path: Path) -> None:
     rows = tmp_path / "rows"
     rows.mkdir()
-    shutil.copy(PACKAGED_ROWS / "table-estimate.csv", rows)
-    count = len(read_rows(rows / "table-estimate.csv"))
+    shutil.copy(PACKAGED_ROWS / "table-estimate.csv.gz", rows)
+    count = len(read_rows(rows / "table-estimate.csv.gz"))
     page = tmp_path / "results.md"
     result = run("--docs", page, "--rows", rows)
     assert (result.exit_code, result.stdout) == (0, f"{count} rows shown in {page}\n")

@@ -1,11 +1,20 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from unifilter.experiments.engine.cells import key_of
-from unifilter.experiments.engine.row_files import Row, by_key, find_rows, packaged_rows, read_rows, write_rows
+from unifilter.experiments.engine.row_files import (
+    PACKAGED_ROWS,
+    Row,
+    by_key,
+    find_rows,
+    packaged_rows,
+    read_rows,
+    write_rows,
+)
 
 
 def row(**changes: object) -> Row:
@@ -49,6 +58,24 @@ def test_rows_are_found_in_files_and_below_folders(tmp_path: Path) -> None:
         find_rows([tmp_path / "nowhere"])
 
 
+def test_gzipped_rows_are_the_same_rows(tmp_path: Path) -> None:
+    rows = [row(), row(index=1, outcome={"test_accuracy": 1 / 3})]
+    for name in ("a.csv.gz", "b.csv.gz"):
+        write_rows(tmp_path / name, rows)
+    assert read_rows(tmp_path / "a.csv.gz") == rows
+    assert find_rows([tmp_path]) == rows + rows
+    assert (tmp_path / "a.csv.gz").read_bytes() == (tmp_path / "b.csv.gz").read_bytes()
+
+
+@pytest.mark.parametrize("damage", [lambda whole: whole[:-20], lambda whole: whole[1:], lambda whole: b""])
+def test_a_damaged_gzipped_file_is_refused(tmp_path: Path, damage: Callable[[bytes], bytes]) -> None:
+    path = tmp_path / "rows.csv.gz"
+    write_rows(path, [row()])
+    path.write_bytes(damage(path.read_bytes()))
+    with pytest.raises(ValueError, match=r"rows\.csv\.gz (cannot be read as gzip|is no file of rows)"):
+        read_rows(path)
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -69,5 +96,8 @@ def test_other_files_are_refused(tmp_path: Path, text: str, message: str) -> Non
         read_rows(path)
 
 
-def test_rows_of_the_package_can_be_read() -> None:
+def test_rows_of_the_package_can_be_read_and_take_little_space() -> None:
     assert all(found["experiment"] for found in packaged_rows())
+    files = list(PACKAGED_ROWS.iterdir())
+    assert {"".join(path.suffixes) for path in files} == {".csv.gz", ".md"}
+    assert sum(path.stat().st_size for path in files) < 500_000

@@ -1,10 +1,12 @@
-"""Rows as CSV files: what an experiment writes, and what counts as done when it is found."""
+"""Rows as CSV files, plain or gzipped: what an experiment writes, and what counts as done when it is found."""
 
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 import json
+import zlib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,7 +16,7 @@ from unifilter.experiments.engine.files import write_whole
 
 Row = dict[str, Any]
 
-# To be shown beside what is reported; a run does not count them as done.
+# To be shown beside what is reported; a run does not count them as done. Gzipped: the package stays small.
 PACKAGED_ROWS = Path(__file__).parent.parent / "results"
 
 # Columns that are plain text; every other holds JSON, so that numbers and lists come back as they were.
@@ -23,7 +25,10 @@ _COLUMNS = ("experiment", "at", "dataset", "measure", "method", "version", "spli
 
 
 def write_rows(path: Path, rows: Sequence[Row]) -> None:
-    """One line a row: what it is, then its outcome, a column for each name that occurs."""
+    """One line a row: what it is, then its outcome, a column for each name that occurs.
+
+    A name that ends in ``.gz`` is written gzipped, without a time stamp: the same rows give the same bytes.
+    """
     names = list(dict.fromkeys(name for row in rows for name in row["outcome"]))
     lines = [
         [_text(name, row.get(name, "")) for name in _COLUMNS]
@@ -34,13 +39,13 @@ def write_rows(path: Path, rows: Sequence[Row]) -> None:
     writer = csv.writer(text)
     writer.writerow([*_COLUMNS, *names])
     writer.writerows(lines)
-    write_whole(path, text.getvalue())
+    content = text.getvalue().encode("utf-8")
+    write_whole(path, gzip.compress(content, 9, mtime=0) if path.suffix == ".gz" else content)
 
 
 def read_rows(path: Path) -> list[Row]:
-    """The rows of one file."""
-    with path.open(newline="", encoding="utf-8") as file:
-        lines = list(csv.reader(file))
+    """The rows of one file, ``.csv`` or ``.csv.gz``."""
+    lines = list(csv.reader(io.StringIO(_text_of(path), newline="")))
     if not lines or lines[0][: len(_COLUMNS)] != list(_COLUMNS):
         raise ValueError(f"{path} is no file of rows: it must start with the columns {', '.join(_COLUMNS)}")
     header = lines[0]
@@ -58,11 +63,11 @@ def read_rows(path: Path) -> list[Row]:
 
 
 def find_rows(places: Iterable[Path]) -> list[Row]:
-    """The rows of files, and of all CSV files below folders that hold rows."""
+    """The rows of files, and of all CSV files (``.csv``, ``.csv.gz``) below folders that hold rows."""
     rows = []
     for place in places:
         if place.is_dir():
-            for path in sorted(place.rglob("*.csv")):
+            for path in sorted([*place.rglob("*.csv"), *place.rglob("*.csv.gz")]):
                 rows += read_rows(path)
         elif place.is_file():
             rows += read_rows(place)
@@ -79,6 +84,16 @@ def by_key(rows: Iterable[Row]) -> dict[str, Row]:
 def packaged_rows() -> list[Row]:
     """The rows that ship with the package."""
     return find_rows([PACKAGED_ROWS])
+
+
+def _text_of(path: Path) -> str:
+    content = path.read_bytes()
+    if path.suffix != ".gz":
+        return content.decode("utf-8")
+    try:
+        return gzip.decompress(content).decode("utf-8")
+    except (OSError, EOFError, zlib.error) as error:
+        raise ValueError(f"{path} cannot be read as gzip ({error}): write the file again") from None
 
 
 def _text(name: str, value: Any) -> str:
