@@ -11,11 +11,11 @@ from unifilter.estimators import fit
 from unifilter.graph.structural_relations import structural_relations
 from unifilter.methods.wrgat import WRGATMethod
 from unifilter.nn import WRGAT
-from unifilter.nn.wrgat import RelationalAttention, count_relations
+from unifilter.nn.wrgat import Aggregation, RelationalAttention, count_relations
 from unifilter.training import Patience
 
 
-def attended(layer: RelationalAttention, x: Tensor, relations: list[tuple[Tensor, Tensor]]) -> Tensor:
+def attended(layer: RelationalAttention, x: Tensor, relations: list[tuple[Tensor, Tensor]], mean: bool) -> Tensor:
     """The layer in dense matrices; a relation is which entries there are, and their weights."""
     total = x @ layer.root + layer.bias
     for (entries, weights), matrix, attention in zip(relations, layer.weight, layer.attention, strict=True):
@@ -24,14 +24,16 @@ def attended(layer: RelationalAttention, x: Tensor, relations: list[tuple[Tensor
         ends = torch.cat([values[:, None].expand(-1, nodes, -1), values[None].expand(nodes, -1, -1)], dim=2)
         scores = leaky_relu(ends @ attention, 0.2).masked_fill(~entries, -torch.inf)
         shares = torch.where(entries, torch.softmax(scores, dim=1), 0.0)
-        total = total + (weights * shares) @ values / entries.sum(dim=1, keepdim=True).clamp(min=1)
+        terms = entries.sum(dim=1, keepdim=True).clamp(min=1) if mean else 1
+        total = total + (weights * shares) @ values / terms
     return total
 
 
+@pytest.mark.parametrize("aggregation", ["sum", "mean"])
 @pytest.mark.parametrize("original_edges", [False, True])
-def test_two_layers_of_attention_over_all_relations(original_edges: bool) -> None:
+def test_two_layers_of_attention_over_all_relations(original_edges: bool, aggregation: Aggregation) -> None:
     problem = awkward_problem()
-    learner = WRGATMethod(hidden_channels=6, original_edges=original_edges).build(problem)
+    learner = WRGATMethod(hidden_channels=6, original_edges=original_edges, aggregation=aggregation).build(problem)
     model, graph = learner.model.eval(), problem.workspace.graph()
     assert isinstance(model, WRGAT)
     relations = []
@@ -42,9 +44,22 @@ def test_two_layers_of_attention_over_all_relations(original_edges: bool) -> Non
         places = torch.repeat_interleave(torch.arange(40), starts.diff()), columns.long()
         entries[places], dense[places] = True, weights
         relations.append((entries, dense))
-    hidden = torch.relu(attended(model.first, problem.dataset.features, relations))
-    expected = attended(model.second, hidden, relations)
+    mean = aggregation == "mean"
+    hidden = torch.relu(attended(model.first, problem.dataset.features, relations, mean))
+    expected = attended(model.second, hidden, relations, mean)
     assert torch.allclose(learner.forward(torch.arange(40)), expected, atol=1e-5)
+
+
+@pytest.mark.parametrize(("aggregation", "alike"), [("sum", True), ("mean", False)])
+def test_the_size_of_a_neighborhood_of_like_nodes_plays_no_part(aggregation: Aggregation, alike: bool) -> None:
+    """The softmax makes a mean of the neighbors; the mean of that, which the authors take, hears less the more."""
+    star = torch.tensor([[0, 0, 0, 0], [1, 2, 3, 4]])
+    model = WRGAT(3, 4, 2, num_relations=1, original_edges=True, aggregation=aggregation).eval()
+    for layer in (model.first, model.second):
+        torch.nn.init.zeros_(layer.weight[1])  # of the structural relation
+        torch.nn.init.uniform_(layer.weight[0], 1, 2)
+    hub, leaf = model(torch.ones(5, 3), star)[:2]
+    assert torch.allclose(hub, leaf, atol=1e-5) == alike
 
 
 def test_weights_of_edges_count_where_the_edges_do() -> None:
@@ -119,6 +134,11 @@ def test_the_best_weights_are_kept_and_not_the_last() -> None:
     fitted = fit(WRGATMethod(epochs=40, hidden_channels=8, lr=0.1), planted_problem())
     scores = fitted.history.val_score
     assert fitted.history.best_epoch == int(np.argmax(scores))
+
+
+def test_a_network_sums_or_takes_means() -> None:
+    with pytest.raises(ValueError, match="aggregation must be one of 'sum', 'mean', not 'max'"):
+        WRGAT(4, 8, 2, num_relations=1, aggregation="max")  # type: ignore[arg-type]
 
 
 def test_a_network_needs_a_relation() -> None:
