@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
-from unifilter.methods.method import Method, ModelShape
-from unifilter.methods.search import DECAYS, DROPOUTS, NETWORK, RATES
+from unifilter.methods.channel_filter import ChannelFilterMethod
+from unifilter.methods.method import ModelShape
+from unifilter.methods.search import DECAYS, RATES
 from unifilter.nn import FavardGNN
+from unifilter.nn.channel_filter import ChannelFilter
 
 # The authors' settings, for 60/20/20 splits; of Penn94 and Genius for the splits of LINKX. They have none for Cora.
 _PUBLISHED: dict[str, dict[str, Any]] = {
@@ -51,41 +53,21 @@ _PUBLISHED: dict[str, dict[str, Any]] = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class FavardMethod(Method):
+class FavardMethod(ChannelFilterMethod):
     """A learned basis and a learned weight per hop and hidden channel; see :class:`unifilter.nn.favard.FavardGNN`.
 
     Attributes:
-        hops: Number of hops K.
-        hidden_channels: Number of hidden channels.
-        dropout: On the input and in front of the last layer.
-        hidden_dropout: On the hidden channels.
-        lr, weight_decay: Of the linear layers.
-        filter_lr, filter_weight_decay: Of the weights.
         basis_lr, basis_weight_decay: Of the recurrence that makes the basis.
-        patience: Epochs without a better validation score.
     """
 
     name: ClassVar[str] = "favard"
-    paper: ClassVar[str] = "Guo and Wei, Graph Neural Networks with Learnable and Optimal Polynomial Bases, 2023"
-    cost: ClassVar[str] = (
-        "an epoch is K products of hidden width and their gradients; keeps a few hidden layers per hop"
-    )
     presets = _PUBLISHED
     search_space: ClassVar[Mapping[str, Sequence[Any]]] = {
-        **NETWORK,
-        "hops": (2, 4, 8, 12, 16, 20),
-        "hidden_dropout": DROPOUTS,
-        "filter_lr": RATES,
-        "filter_weight_decay": DECAYS,
+        **ChannelFilterMethod.search_space,
         "basis_lr": RATES,
         "basis_weight_decay": DECAYS,
     }
 
-    epochs: int = 2000
-    hops: int = 10
-    hidden_channels: int = 64
-    dropout: float = 0.5
-    hidden_dropout: float = 0.5
     # About the rates that the authors found for most graphs.
     lr: float = 0.05
     weight_decay: float = 1e-5
@@ -94,18 +76,15 @@ class FavardMethod(Method):
     basis_lr: float = 0.02
     # A decay would draw the divisors of the recurrence toward zero.
     basis_weight_decay: float = 0.0
-    patience: int = 300
 
     def network(self, shape: ModelShape) -> FavardGNN:
         return FavardGNN(
             shape.in_channels, self.hidden_channels, shape.num_outputs, self.hops, self.dropout, self.hidden_dropout
         )
 
-    def parameter_groups(self, model: FavardGNN) -> list[dict[str, Any]]:
-        layers = [*model.input.parameters(), *model.output.parameters()]
-        basis = [model.shifts, model.scales]
+    def parameter_groups(self, model: ChannelFilter) -> list[dict[str, Any]]:
+        basis = [cast(FavardGNN, model).shifts, cast(FavardGNN, model).scales]
         return [
-            {"params": layers, "lr": self.lr, "weight_decay": self.weight_decay},
-            {"params": [model.filter_weights], "lr": self.filter_lr, "weight_decay": self.filter_weight_decay},
+            *super().parameter_groups(model),
             {"params": basis, "lr": self.basis_lr, "weight_decay": self.basis_weight_decay},
         ]

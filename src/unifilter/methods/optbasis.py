@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, cast
 
-from unifilter.methods.method import Learner, Method, ModelShape
+from unifilter.methods.channel_filter import ChannelFilterMethod
+from unifilter.methods.method import Learner, ModelShape
 from unifilter.methods.problem import Problem
-from unifilter.methods.search import DECAYS, DROPOUTS, NETWORK, RATES
 from unifilter.nn import OptBasisGNN
 
 # The authors' settings, for 60/20/20 splits; of Penn94 and Genius for the splits of LINKX. Their code adds noise to the
@@ -48,47 +47,22 @@ _PUBLISHED: dict[str, dict[str, Any]] = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class OptBasisMethod(Method):
+class OptBasisMethod(ChannelFilterMethod):
     """A learned weight per hop and hidden channel; see :class:`unifilter.nn.optbasis.OptBasisGNN`.
 
     The response is that of each hidden channel, as the features and weights of the moment make it.
 
     Attributes:
-        hops: Number of hops K.
-        hidden_channels: Number of hidden channels.
-        dropout: On the input and in front of the last layer.
-        hidden_dropout: On the hidden channels.
         noise: Added to the hidden channels in training; the published settings have 1e-5, as in the authors' code, and
             the paper none.
         noise_in_evaluation: Add it in evaluation too, as the authors' code does.
     """
 
     name: ClassVar[str] = "optbasis"
-    paper: ClassVar[str] = "Guo and Wei, Graph Neural Networks with Learnable and Optimal Polynomial Bases, 2023"
-    cost: ClassVar[str] = (
-        "an epoch is K products of hidden width and their gradients; keeps a few hidden layers per hop"
-    )
     presets = _PUBLISHED
-    search_space: ClassVar[Mapping[str, Sequence[Any]]] = {
-        **NETWORK,
-        "hops": (2, 4, 8, 12, 16, 20),
-        "hidden_dropout": DROPOUTS,
-        "filter_lr": RATES,
-        "filter_weight_decay": DECAYS,
-    }
 
-    epochs: int = 2000
-    hops: int = 10
-    hidden_channels: int = 64
-    dropout: float = 0.5
-    hidden_dropout: float = 0.5
     noise: float = 0.0
     noise_in_evaluation: bool = False
-    lr: float = 0.01
-    weight_decay: float = 5e-4
-    filter_lr: float = 0.01
-    filter_weight_decay: float = 5e-4
-    patience: int = 300
 
     def network(self, shape: ModelShape) -> OptBasisGNN:
         if not self.noise >= 0:
@@ -103,13 +77,6 @@ class OptBasisMethod(Method):
             self.noise,
             self.noise_in_evaluation,
         )
-
-    def parameter_groups(self, model: OptBasisGNN) -> list[dict[str, Any]]:
-        layers = [*model.input.parameters(), *model.output.parameters()]
-        return [
-            {"params": layers, "lr": self.lr, "weight_decay": self.weight_decay},
-            {"params": [model.filter_weights], "lr": self.filter_lr, "weight_decay": self.filter_weight_decay},
-        ]
 
     def build(self, problem: Problem) -> Learner:
         learner = super().build(problem)

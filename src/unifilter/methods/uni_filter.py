@@ -248,30 +248,32 @@ class UniFilterMethod(Method):
 
 
 @dataclass(frozen=True, kw_only=True)
-class HomFilterMethod(UniFilterMethod):
+class _OneBasis(UniFilterMethod):
+    """Without tau there is nothing to mix, and nothing to learn about the basis."""
+
+    search_space = _SEARCHED
+    further_search: ClassVar[Mapping[str, Sequence[Any]]] = {}
+
+
+@dataclass(frozen=True, kw_only=True)
+class HomFilterMethod(_OneBasis):
     """UniFilter on the homophily basis."""
 
     name: ClassVar[str] = "homfilter"
-    search_space = _SEARCHED
-    further_search: ClassVar[Mapping[str, Sequence[Any]]] = {}
     basis: str | Basis | type[Basis] = "homophily"
 
 
 @dataclass(frozen=True, kw_only=True)
-class HetFilterMethod(UniFilterMethod):
+class HetFilterMethod(_OneBasis):
     """UniFilter on the heterophily basis."""
 
     name: ClassVar[str] = "hetfilter"
-    search_space = _SEARCHED
-    further_search: ClassVar[Mapping[str, Sequence[Any]]] = {}
     basis: str | Basis | type[Basis] = "heterophily"
 
 
 @dataclass(frozen=True, kw_only=True)
-class OrtFilterMethod(UniFilterMethod):
+class OrtFilterMethod(_OneBasis):
     """UniFilter on the orthonormal basis."""
 
     name: ClassVar[str] = "ortfilter"
-    search_space = _SEARCHED
-    further_search: ClassVar[Mapping[str, Sequence[Any]]] = {}
     basis: str | Basis | type[Basis] = "orthonormal"
