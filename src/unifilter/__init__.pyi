@@ -28,6 +28,8 @@ from .explanation import explain_node as explain_node
 from .factorization import BasisRows as BasisRows
 from .factorization import Diagnostics as Diagnostics
 from .factorization import Factorization as Factorization
+from .factorization import SharedDiagnostics as SharedDiagnostics
+from .factorization import SharedFactorization as SharedFactorization
 from .factorization import SpectralDensity as SpectralDensity
 from .factorization import density_of as density_of
 from .factorization import factorize as factorize

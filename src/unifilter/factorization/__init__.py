@@ -5,12 +5,15 @@ from unifilter.factorization.density import SpectralDensity, density_of, spectra
 from unifilter.factorization.eigendecomposition import Eigenpairs, eigenpairs
 from unifilter.factorization.factorization import Diagnostics, Factorization, factorize
 from unifilter.factorization.recurrence import apply_recurrence
+from unifilter.factorization.shared import SharedDiagnostics, SharedFactorization
 
 __all__ = [
     "BasisRows",
     "Diagnostics",
     "Eigenpairs",
     "Factorization",
+    "SharedDiagnostics",
+    "SharedFactorization",
     "SpectralDensity",
     "apply_recurrence",
     "density_of",

@@ -11,6 +11,7 @@ from torch import Tensor
 from unifilter._internal.checks import check_rate
 from unifilter.bases import Orthonormal, make_basis
 from unifilter.factorization.factorization import Factorization
+from unifilter.factorization.shared import SharedFactorization
 from unifilter.kernels.combine_rows import combine_rows
 
 
@@ -32,11 +33,11 @@ class BasisRows:
     nodes: Tensor
 
     @classmethod
-    def from_factorization(cls, fact: Factorization, basis: Any, **parameters: Any) -> BasisRows:
+    def from_factorization(cls, fact: Factorization | SharedFactorization, basis: Any, **parameters: Any) -> BasisRows:
         """All rows of a basis, given as in :meth:`Factorization.basis`."""
-        family = make_basis(basis, **parameters)
-        coefficients = None if isinstance(family, Orthonormal) else family.coefficients(fact.tridiagonal)
-        return cls(fact.vectors, coefficients, torch.arange(fact.num_nodes, device=fact.vectors.device))
+        family, vectors = make_basis(basis, **parameters), fact.vectors
+        coefficients = None if isinstance(family, Orthonormal) else fact.coefficients(family).to(vectors)
+        return cls(vectors, coefficients, torch.arange(fact.num_nodes, device=vectors.device))
 
     @classmethod
     def from_tensor(cls, rows: Tensor) -> BasisRows:

@@ -3,16 +3,39 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import torch
 from torch import Tensor
 
-from unifilter._internal.checks import as_feature_matrix, check_count, check_hops
+from unifilter._internal.checks import as_feature_matrix, check_choice, check_count, check_hops
 from unifilter.bases import Basis, Heterophily, Tridiagonal, make_basis
 from unifilter.graph import Graph
 from unifilter.kernels.combine import combine
 from unifilter.kernels.lanczos import lanczos
+
+if TYPE_CHECKING:
+    from unifilter.factorization.shared import SharedFactorization
+
+Channels = Literal["each", "shared"]
+
+
+@overload
+def factorize(
+    graph: Graph,
+    x: Any,
+    hops: int = 10,
+    *,
+    reorthogonalize: bool | None = None,
+    columns_per_block: int | None = None,
+    channels: Literal["each"] = "each",
+) -> Factorization: ...
+
+
+@overload
+def factorize(
+    graph: Graph, x: Any, hops: int = 10, *, channels: Literal["shared"], sketch: int | None = None, seed: int = 0
+) -> SharedFactorization: ...
 
 
 def factorize(
@@ -22,7 +45,10 @@ def factorize(
     *,
     reorthogonalize: bool | None = None,
     columns_per_block: int | None = None,
-) -> Factorization:
+    channels: Channels = "each",
+    sketch: int | None = None,
+    seed: int = 0,
+) -> Factorization | SharedFactorization:
     r"""Lanczos factorization of the graph as each feature column sees it.
 
     For every column, :math:`\mathbf{P}\mathbf{V} = \mathbf{V}\mathbf{T}` with orthonormal :math:`\mathbf{V}` and
@@ -45,6 +71,14 @@ def factorize(
             hops, where an estimate says it matters; ``True`` everywhere; ``False`` nowhere.
         columns_per_block: How many columns are worked on together. It bounds the work space, two vectors of that many
             columns per thread, and does not change the result.
+        channels: ``"each"`` gives every column polynomials of its own, as in the paper. ``"shared"`` takes the same
+            steps with the inner product of matrices: one recurrence for all columns, and no array of the size
+            ``num_nodes x channels x hops``. The two settings above are for ``"each"``, the two below for ``"shared"``.
+        sketch: Take the recurrence from so many random combinations of the columns, for instance 32, instead of from
+            all: a fraction of the work where there are many. Any recurrence gives a valid basis; what a sketch costs is
+            accuracy of the mean angle, which ``diagnostics()`` estimates. A sketch that is no smaller than the number
+            of columns is not made.
+        seed: Of the sketch.
 
     Example:
         >>> import torch
@@ -55,7 +89,30 @@ def factorize(
         Factorization(hops=2, num_nodes=5, channels=2, dtype=torch.float32, broken_down=0)
         >>> fact.frequencies("homophily")[:, 0]
         tensor([0.5000, 0.5000, 0.4167])
+        >>> factorize(ring, torch.eye(5)[:, :2], hops=2, channels="shared")
+        SharedFactorization(hops=2, num_nodes=5, channels=2, dtype=torch.float32, sketch=None)
     """
+    check_choice("channels", channels, ("each", "shared"))
+    if channels == "each":
+        if sketch is not None:
+            raise ValueError('a sketch is for channels="shared": leave it out, or pass channels="shared" too')
+        return factorize_each(graph, x, hops, reorthogonalize, columns_per_block)
+    for name, value in (("reorthogonalize", reorthogonalize), ("columns_per_block", columns_per_block)):
+        if value is not None:
+            raise ValueError(f'{name} is for channels="each": leave it out, the shared recurrence needs no choice')
+    from unifilter.factorization.shared import factorize_shared  # which factors columns with what is in this file
+
+    return factorize_shared(graph, x, hops, sketch=sketch, seed=seed)
+
+
+def factorize_each(
+    graph: Graph,
+    x: Any,
+    hops: int,
+    reorthogonalize: bool | None = None,
+    columns_per_block: int | None = None,
+) -> Factorization:
+    """The factorization with polynomials of its own for every column; see :func:`factorize`."""
     hops = check_hops(hops)
     if columns_per_block is not None:
         check_count("columns_per_block", columns_per_block, "leave it out for a width that suits the cache")
@@ -63,11 +120,12 @@ def factorize(
     graph.require_undirected("the factorization")
     rows = graph.to(features.device).compressed_rows
     vectors, alpha, beta, norm, dimension = lanczos(rows, features, hops, reorthogonalize, columns_per_block)
-    _check_lengths(norm)
+    check_lengths(norm)
     return Factorization(vectors, Tridiagonal(alpha, beta, norm, dimension))
 
 
-def _check_lengths(norm: Tensor) -> None:
+def check_lengths(norm: Tensor) -> None:
+    """Refuse columns whose length the precision cannot hold."""
     wrong = ~torch.isfinite(norm)
     if wrong.any():
         raise ValueError(
@@ -76,23 +134,10 @@ def _check_lengths(norm: Tensor) -> None:
         )
 
 
-@dataclass(frozen=True, repr=False)
-class Factorization:
-    """Orthonormal vectors and the tridiagonal that connects them; see :func:`factorize`.
+class OnTridiagonal:
+    """What follows from the tridiagonals of a factorization, without its vectors."""
 
-    Attributes:
-        vectors: Lanczos vectors, ``[hops + 1, num_nodes, channels]``.
-        tridiagonal: The small matrices, one per channel.
-    """
-
-    vectors: Tensor
     tridiagonal: Tridiagonal
-
-    def __repr__(self) -> str:
-        return (
-            f"{type(self).__name__}(hops={self.hops}, num_nodes={self.num_nodes}, channels={self.channels}, "
-            f"dtype={self.vectors.dtype}, broken_down={int((self.dimension <= self.hops).sum())})"
-        )
 
     @property
     def alpha(self) -> Tensor:
@@ -119,10 +164,6 @@ class Factorization:
         return self.tridiagonal.hops
 
     @property
-    def num_nodes(self) -> int:
-        return self.vectors.shape[1]
-
-    @property
     def channels(self) -> int:
         return self.tridiagonal.channels
 
@@ -131,17 +172,7 @@ class Factorization:
 
         The number of basis vectors m is ``hops + 1``, except where the basis says otherwise (``"even"`` has fewer).
         """
-        return make_basis(basis, **parameters).coefficients(self.tridiagonal)
-
-    def basis(self, basis: str | Basis | type[Basis], **parameters: Any) -> Tensor:
-        """The vectors of a basis, ``[m, num_nodes, channels]``; m is ``hops + 1`` for most, see :meth:`coefficients`.
-
-        Args:
-            basis: A name, such as ``"uni"``, ``"homophily"`` or ``"chebyshev"`` (``unifilter.bases.BASES`` has them
-                all), or a :class:`unifilter.bases.Basis` of your own, as a class or built.
-            parameters: What the basis takes, such as ``tau`` and ``homophily``.
-        """
-        return combine(self.vectors, self.coefficients(basis, **parameters))
+        return self._family(basis, parameters).coefficients(self.tridiagonal)
 
     def frequencies(self, basis: str | Basis | type[Basis], **parameters: Any) -> Tensor:
         """Definition 2.2 for every vector of a basis, ``[m, channels]`` in [0, 1], from the tridiagonal alone.
@@ -152,7 +183,43 @@ class Factorization:
 
     def evaluate(self, basis: str | Basis | type[Basis], lam: Tensor, **parameters: Any) -> Tensor:
         """The basis as functions of the Laplacian eigenvalue; see :meth:`unifilter.bases.Basis.evaluate`."""
-        return make_basis(basis, **parameters).evaluate(lam, self.tridiagonal)
+        return self._family(basis, parameters).evaluate(lam, self.tridiagonal)
+
+    def _family(self, basis: str | Basis | type[Basis], parameters: dict[str, Any]) -> Basis:
+        return make_basis(basis, **parameters)
+
+
+@dataclass(frozen=True, repr=False)
+class Factorization(OnTridiagonal):
+    """Orthonormal vectors and the tridiagonal that connects them; see :func:`factorize`.
+
+    Attributes:
+        vectors: Lanczos vectors, ``[hops + 1, num_nodes, channels]``.
+        tridiagonal: The small matrices, one per channel.
+    """
+
+    vectors: Tensor
+    tridiagonal: Tridiagonal
+
+    def __repr__(self) -> str:
+        return (
+            f"{type(self).__name__}(hops={self.hops}, num_nodes={self.num_nodes}, channels={self.channels}, "
+            f"dtype={self.vectors.dtype}, broken_down={int((self.dimension <= self.hops).sum())})"
+        )
+
+    @property
+    def num_nodes(self) -> int:
+        return self.vectors.shape[1]
+
+    def basis(self, basis: str | Basis | type[Basis], **parameters: Any) -> Tensor:
+        """The vectors of a basis, ``[m, num_nodes, channels]``; m is ``hops + 1`` for most, see :meth:`coefficients`.
+
+        Args:
+            basis: A name, such as ``"uni"``, ``"homophily"`` or ``"chebyshev"`` (``unifilter.bases.BASES`` has them
+                all), or a :class:`unifilter.bases.Basis` of your own, as a class or built.
+            parameters: What the basis takes, such as ``tau`` and ``homophily``.
+        """
+        return combine(self.vectors, self.coefficients(basis, **parameters))
 
     def truncate(self, hops: int) -> Factorization:
         """What fewer hops would have given, without work: a factorization contains all shorter ones.

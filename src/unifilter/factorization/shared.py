@@ -1,0 +1,296 @@
+"""One recurrence for all channels: a factorization of a few numbers, whatever the number of features."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+from torch import Tensor
+
+from unifilter._internal.checks import as_feature_matrix, check_count, check_hops
+from unifilter._internal.columns import dense_columns
+from unifilter._internal.scaling import power_of_two
+from unifilter.bases import Basis, Heterophily, Tridiagonal
+from unifilter.factorization.factorization import OnTridiagonal, check_lengths, factorize_each
+from unifilter.factorization.pooling import inner_products, joined, pooled
+from unifilter.graph import Graph
+from unifilter.kernels.combine import combine
+
+# Columns that are factored together, and the vectors of a block of them: bounds of the work space.
+_COLUMNS = 256
+_BLOCK_BYTES = 2**26
+# Columns whose own tridiagonals stand for those of all, where the recurrence comes from a sketch.
+_SAMPLE = 256
+
+
+def factorize_shared(
+    graph: Graph, x: Any, hops: int = 10, *, sketch: int | None = None, seed: int = 0
+) -> SharedFactorization:
+    r"""The factorization with one recurrence for all columns; see :func:`unifilter.factorize`.
+
+    Args:
+        graph: The graph.
+        x: Features ``[num_nodes, channels]``.
+        hops: Number of hops K.
+        sketch: From how many random combinations of the columns the recurrence is taken; ``None`` takes all columns.
+        seed: Of the random signs.
+    """
+    hops = check_hops(hops)
+    if sketch is not None:
+        check_count("sketch", sketch, "leave it out for all columns")
+    features = as_feature_matrix(x, graph.num_nodes)
+    graph.require_undirected("the factorization")
+    graph = graph.to(features.device)
+    norm = _column_lengths(features)
+    check_lengths(norm)
+    exact = sketch is None or sketch >= int((norm > 0).sum())
+    own = _own_tridiagonals(graph, features if exact else _sketch(features, norm, sketch or 0, seed), hops)
+    share = (own.dimension > 0).double() if exact else own.norm**2
+    shared = pooled(own, share)
+    if bool((norm > 0).any()) and not shared.dimension[0]:
+        raise ValueError(
+            f"the columns cancel in every one of the {sketch} columns of the sketch: pass another seed, or a larger "
+            "sketch"
+        )
+    tridiagonal = Tridiagonal(
+        shared.alpha.expand(-1, len(norm)),
+        shared.beta.expand(-1, len(norm)),
+        norm.double(),
+        torch.where(norm > 0, shared.dimension, 0),
+    )
+    return SharedFactorization(graph, features, tridiagonal, own, share, None if exact else sketch)
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class SharedFactorization(OnTridiagonal):
+    r"""The polynomials that all channels share, and what they are of; see :func:`unifilter.factorize`.
+
+    With :math:`Y` the features, every column divided by its length, the vectors :math:`V_i = \pi_i(\mathbf{P}) Y` are
+    orthonormal as a whole: :math:`\operatorname{tr}(V_i^\top V_j)` divided by the number of non-zero columns is 1 for
+    i = j and 0 otherwise. Single columns deviate. Nothing of the size ``num_nodes x channels x hops`` is there until
+    :attr:`vectors` or :meth:`basis` ask for it.
+
+    Coefficients, frequencies and values are given per channel, as those of :class:`Factorization`: the channels
+    differ in their lengths only, so a frequency is that of all columns together, scaled to the length of one.
+
+    Attributes:
+        graph: The graph, on the device of the features.
+        x: The features, dense or CSC.
+        tridiagonal: The recurrence, the same for each channel, with the length of each; float64.
+        own: The tridiagonals of which the recurrence is the mean: of every column, or of the sketch's; float64.
+        share: How much each of these counts.
+        sketch: How many columns the sketch had; ``None`` where the recurrence is that of all columns.
+    """
+
+    graph: Graph
+    x: Tensor
+    tridiagonal: Tridiagonal
+    own: Tridiagonal
+    share: Tensor
+    sketch: int | None = None
+
+    def __repr__(self) -> str:
+        return (
+            f"{type(self).__name__}(hops={self.hops}, num_nodes={self.num_nodes}, channels={self.channels}, "
+            f"dtype={self.x.dtype}, sketch={self.sketch})"
+        )
+
+    @property
+    def num_nodes(self) -> int:
+        return self.x.shape[0]
+
+    @cached_property
+    def vectors(self) -> Tensor:
+        """The vectors ``[hops + 1, num_nodes, channels]``, computed when they are first asked for and then kept."""
+        vectors = torch.empty(self.hops + 1, *self.x.shape, dtype=self.x.dtype, device=self.x.device)
+        # In double precision: near the end of a space its polynomials are large beside the signal's frequencies.
+        multiply = partial(self.graph.propagate, check_finite=False)
+        for start in range(0, self.channels, _COLUMNS):
+            columns = slice(start, min(start + _COLUMNS, self.channels))
+            some = self.tridiagonal.select(columns)
+            signals = dense_columns(self.x, columns.start, columns.stop).double()
+            unit = torch.where(some.norm > 0, signals / some.norm, 0.0)
+            for vector, block in zip(vectors, some.sequence(multiply, unit), strict=True):
+                vector[:, columns] = block
+        return vectors
+
+    def basis(self, basis: str | Basis | type[Basis], **parameters: Any) -> Tensor:
+        """The vectors of a basis, ``[m, num_nodes, channels]``, as :meth:`Factorization.basis` gives them."""
+        return combine(self.vectors, self.coefficients(basis, **parameters))
+
+    def _family(self, basis: str | Basis | type[Basis], parameters: dict[str, Any]) -> Basis:
+        family = super()._family(basis, parameters)
+        check_shareable(family)
+        return family
+
+    def truncate(self, hops: int) -> SharedFactorization:
+        """What fewer hops would have given, up to rounding."""
+        if hops == self.hops:
+            return self
+        return replace(self, tridiagonal=self.tridiagonal.truncate(hops), own=self.own.truncate(hops))
+
+    def diagnostics(self, homophily: float = 0.5) -> SharedDiagnostics:
+        """How far single channels are from the whole; after a sketch, how accurate it is.
+
+        It takes the tridiagonals of the channels, of a sample of 256 where the recurrence comes from a sketch.
+
+        Args:
+            homophily: Of the heterophily basis whose angles are compared with Theorem 4.3.
+        """
+        shared = self.tridiagonal.select((self.norm > 0).nonzero().flatten()[:1])
+        if shared.channels == 0:
+            raise ValueError("all feature columns are zero, so there are no angles: pass other features")
+        rows = Heterophily(homophily).coefficients(shared)[:, :, 0]
+        gram = inner_products(shared, self.own)
+        share = self.share / self.share.sum()
+        loss = (gram @ share - torch.diag(shared.reached[:, 0].double())).abs()
+        wanted = rows * shared.reached[:, 0]
+        target = wanted @ wanted.T
+        mixed = torch.einsum("ki,ijc,lj->klc", wanted, gram, wanted)
+        if self.sketch is None:
+            channels, of_channels = self.own, mixed
+            error = (mixed @ share - target).abs().max()
+        else:
+            # The mean over the sketch is exact by construction; how far it is from that of all columns shows in how
+            # far its own columns are from each other.
+            apart = (share**2 * (mixed - target[:, :, None]) ** 2).sum(dim=2).sqrt()
+            error = apart.max()
+            channels = self._sampled()
+            of_channels = torch.einsum("ki,ijc,lj->klc", wanted, inner_products(shared, channels), wanted)
+        return SharedDiagnostics(
+            orthogonality_loss=float(loss.max()),
+            angle_error=float(error),
+            angles=_angles(of_channels[:, :, channels.dimension > 0]),
+            expected_angle=float(torch.rad2deg(torch.arccos(target[0, 1]))) if shared.dimension[0] > 1 else 90.0,
+            spread=_spread(shared, channels),
+            dimension=self.dimension,
+            hops=self.hops,
+            sketch=self.sketch,
+        )
+
+    def _sampled(self) -> Tridiagonal:
+        """The tridiagonals of some columns with a signal, evenly spread."""
+        filled = (self.norm > 0).nonzero().flatten()
+        chosen = filled[torch.linspace(0, len(filled) - 1, min(_SAMPLE, len(filled))).round().long()]
+        columns = [dense_columns(self.x, one, one + 1) for one in chosen.tolist()]
+        return _own_tridiagonals(self.graph, torch.cat(columns, dim=1), self.hops)
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class SharedDiagnostics:
+    """How far the channels of a shared factorization are from their mean.
+
+    Attributes:
+        orthogonality_loss: Largest deviation of ``V_i^T V_j`` from what it should be, over the columns that the
+            recurrence was taken from, as a whole.
+        angle_error: Largest deviation of a mean inner product of the heterophily basis from Theorem 4.3: measured where
+            all columns were taken; after a sketch its estimated standard error.
+        angles: Between two vectors of the heterophily basis in degrees, of each channel that was looked at,
+            ``[hops + 1, hops + 1, channels]``.
+        expected_angle: The angle whose cosine is the mean inner product, in degrees.
+        spread: How far the channels' own tridiagonals are from the shared one: root mean square over their entries.
+        dimension: Reached dimension, 0 for zero columns, ``[channels]``.
+        hops: Number of hops.
+        sketch: How many columns the sketch had; ``None`` where all were taken.
+    """
+
+    orthogonality_loss: float
+    angle_error: float
+    angles: Tensor
+    expected_angle: float
+    spread: float
+    dimension: Tensor
+    hops: int
+    sketch: int | None
+
+    @property
+    def channel_angle(self) -> Tensor:
+        """Mean angle of each channel over the pairs of vectors, in degrees."""
+        pairs = torch.triu_indices(self.hops + 1, self.hops + 1, offset=1)
+        return self.angles[pairs[0], pairs[1]].mean(dim=0)
+
+    @property
+    def zero_columns(self) -> Tensor:
+        """Channels without any signal, as indices."""
+        return (self.dimension == 0).nonzero().flatten()
+
+    def __repr__(self) -> str:
+        angle = self.channel_angle
+        return (
+            f"{type(self).__name__}(angle_error={self.angle_error:.1e}, "
+            f"channel_angle={angle.mean():.1f} +- {angle.std(correction=0):.1f} of {self.expected_angle:.1f} degrees, "
+            f"spread={self.spread:.2f}, dimension={int(self.dimension.max())}, zero_columns={len(self.zero_columns)}, "
+            f"channels={len(self.dimension)})"
+        )
+
+
+def check_shareable(basis: Basis) -> None:
+    """Refuse a basis that is no polynomial of P for all channels."""
+    if getattr(basis, "formulation", "paper") == "released":
+        raise ValueError(
+            'the released formulation computes an angle for each channel, so channels="shared" has none: use '
+            'formulation="paper", or channels="each"'
+        )
+
+
+def _column_lengths(x: Tensor) -> Tensor:
+    """In the precision of the features; near 1 no square over- or underflows."""
+    if x.layout == torch.strided:
+        blocks = torch.split(x, _COLUMNS, dim=1)
+        scales = [power_of_two(block.abs().amax(dim=0)) for block in blocks]
+        lengths = [torch.linalg.vector_norm(b / scale, dim=0) * scale for b, scale in zip(blocks, scales, strict=True)]
+        return torch.cat(lengths)
+    columns = _as_scipy(x)
+    column = np.repeat(np.arange(columns.shape[1]), np.diff(columns.indptr))
+    largest = np.zeros(columns.shape[1], columns.dtype)
+    np.maximum.at(largest, column, np.abs(columns.data))
+    scale = power_of_two(torch.from_numpy(largest)).numpy()
+    squares = np.bincount(column, (columns.data / scale[column]) ** 2, minlength=columns.shape[1])
+    return torch.from_numpy(np.sqrt(squares) * scale).to(x)
+
+
+def _sketch(x: Tensor, norm: Tensor, columns: int, seed: int) -> Tensor:
+    """Random signs times the columns of length 1, summed: ``[num_nodes, columns]``."""
+    signs = torch.randint(0, 2, (len(norm), columns), generator=torch.Generator().manual_seed(seed)) * 2 - 1
+    weights = torch.where(norm > 0, 1 / norm, 0.0)[:, None] * signs.to(x)
+    if x.layout == torch.strided:
+        return x @ weights
+    return torch.from_numpy(_as_scipy(x) @ weights.cpu().numpy()).to(weights)
+
+
+def _as_scipy(x: Tensor) -> sp.csc_array:
+    """A CSC tensor with every entry once."""
+    parts = (x.values().cpu().numpy(), x.row_indices().cpu().numpy(), x.ccol_indices().cpu().numpy())
+    matrix = sp.csc_array(parts, shape=(x.shape[0], x.shape[1]))
+    if not matrix.has_canonical_format:
+        matrix = matrix.copy()  # the arrays are the caller's
+        matrix.sum_duplicates()
+    return matrix
+
+
+def _own_tridiagonals(graph: Graph, x: Tensor, hops: int) -> Tridiagonal:
+    """The tridiagonal of each column, in double precision; of the vectors a block at a time is there."""
+    width = min(max(_BLOCK_BYTES // (8 * (hops + 1) * graph.num_nodes), 1), _COLUMNS)
+    parts = []
+    for start in range(0, x.shape[1], width):
+        block = dense_columns(x, start, min(start + width, x.shape[1])).double()
+        parts.append(factorize_each(graph, block, hops).tridiagonal)
+    return joined(parts)
+
+
+def _angles(inner: Tensor) -> Tensor:
+    """Angles in degrees from inner products ``[m, m, channels]``; a vector that is zero is at right angles to all."""
+    length = inner.diagonal().T.sqrt()
+    both = length[:, None] * length[None]
+    return torch.rad2deg(torch.arccos(torch.where(both > 0, inner / both, 0.0).clamp(-1, 1)))
+
+
+def _spread(shared: Tridiagonal, channels: Tridiagonal) -> float:
+    reached = channels.reached & shared.reached
+    alpha = (channels.alpha - shared.alpha)[reached]
+    beta = (channels.beta - shared.beta)[reached[1:]]
+    return float(torch.cat([alpha, beta]).square().mean().sqrt())
