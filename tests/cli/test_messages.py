@@ -15,7 +15,8 @@ from unifilter.cli.spelling import for_command_line
 SOURCES = Path(unifilter.__file__).parent
 OPTION = re.compile(r"(?<![\w-])--[a-z]")
 COMMAND = re.compile(
-    r"unifilter (train|tune|compare|predict|explain|explore|reproduce|results|methods|data (list|info|fetch))\b"
+    r"unifilter (train|tune|compare|predict|explain|explore|factorize|reproduce|results|methods|"
+    r"data (list|info|fetch|convert))\b"
 )
 
 

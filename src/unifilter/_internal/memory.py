@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from typing import Any
+
 import psutil
 
 # What is left to everybody else.
@@ -21,6 +24,23 @@ def check_memory(what: str, num_bytes: float, remedy: str) -> None:
         raise ValueError(
             f"{what} would need about {said_bytes(num_bytes)}, and {said_bytes(free)} of memory are free: {remedy}"
         )
+
+
+def check_limit(limit: Any) -> int:
+    """A number of bytes from a number, or from text such as ``"4GB"`` or ``"500 MB"``."""
+    if isinstance(limit, int) and not isinstance(limit, bool) and limit > 0:
+        return limit
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kMGT])(i?)B\s*", limit) if isinstance(limit, str) else None
+    size = 0 if found is None else float(found[1]) * (1024 if found[3] else 1000) ** ("kMGT".index(found[2]) + 1)
+    if size < 1:
+        raise ValueError(f"memory_limit must be a size such as '4GB', or a number of bytes, not {limit!r}")
+    return int(size)
+
+
+def resident_bytes() -> int:
+    """Memory that this process has now, without what it only maps from files."""
+    info = psutil.Process().memory_info()
+    return int(info.rss - getattr(info, "shared", 0))
 
 
 def available_bytes() -> float:

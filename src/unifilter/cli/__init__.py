@@ -58,7 +58,7 @@ COMMANDS = {
         "unifilter.cli.results:results_command",
         "Show the results that ship with the package beside the paper's. Nothing is trained.",
     ),
-    "data": ("unifilter.cli.data:app", "List, describe and download data sets."),
+    "data": ("unifilter.cli.data:app", "List, describe, download and convert data sets."),
 }
 
 

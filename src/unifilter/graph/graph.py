@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import os
+from collections.abc import Iterator
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
@@ -31,6 +34,9 @@ if TYPE_CHECKING:
 # other graphs are normalized first.
 _ORDINARY_DEGREES = (2.0**-20, 2.0**40)
 
+# How many entries of the adjacency are looked at together: little beside the graph.
+_ENTRIES_AT_ONCE = 1 << 22
+
 SelfLoops = Literal["remove", "add", "keep"]
 Direction = Literal["undirected", "out", "in"]
 
@@ -38,7 +44,8 @@ Direction = Literal["undirected", "out", "in"]
 class Graph:
     r"""A graph with the propagation matrix :math:`\mathbf{P} = \mathbf{D}^{-1/2} \mathbf{A} \mathbf{D}^{-1/2}`.
 
-    Build one with :meth:`from_edges`, :meth:`from_scipy`, :meth:`from_networkx` or :meth:`from_data`.
+    Build one with :meth:`from_edges`, :meth:`from_scipy`, :meth:`from_networkx` or :meth:`from_data`, or
+    :meth:`open` one that lies in a folder, where it may be larger than memory.
     Whatever goes in, the adjacency :math:`\mathbf{A}` that comes out is non-negative and, by default, symmetric:
 
     * direction is dropped; where the two directions of an edge carry different weights, the larger one counts;
@@ -85,6 +92,8 @@ class Graph:
         self.direction = direction
         # Where the graph came from, not what it is: neither the checksum nor any result depends on it.
         self.edge_facts = edge_facts
+        # The folder that the arrays are mapped from, where they are.
+        self.folder: Path | None = None
         self._matrices: dict[torch.dtype, Tensor] = {}
         # What others compute from the graph and want to keep as long as it lives.
         self.cache: dict[str, Any] = {}
@@ -239,10 +248,41 @@ class Graph:
             direction=direction,
         )
 
+    @classmethod
+    def open(cls, folder: str | os.PathLike[str], *, verify: bool = True) -> Graph:
+        """A graph from a folder that :meth:`save` or :func:`unifilter.graph.convert_edges` wrote.
+
+        Its arrays stay on the disk and are mapped: parts come into memory when they are used, and can leave it again.
+
+        Args:
+            folder: The folder.
+            verify: Whether to read everything once and compare checksums. Without, only sizes are compared.
+        """
+        from unifilter.graph.graph_folder import open_graph
+
+        return open_graph(Path(folder), verify=verify)
+
+    def save(self, folder: str | os.PathLike[str]) -> None:
+        """Write the graph to a new folder, from which :meth:`open` maps it.
+
+        Example:
+            >>> import tempfile
+            >>> import torch
+            >>> from unifilter import Graph
+            >>> path = Graph.from_edges(torch.tensor([[0, 1], [1, 2]]))
+            >>> with tempfile.TemporaryDirectory() as folder:
+            ...     path.save(f"{folder}/path")
+            ...     Graph.open(f"{folder}/path")
+            Graph(num_nodes=3, num_edges=2, weighted=False, self_loops='remove', duplicates='sum', isolated=0)
+        """
+        from unifilter.graph.graph_folder import save_graph
+
+        save_graph(self, Path(folder))
+
     def __getstate__(self) -> dict[str, Any]:
         # What is cached is found again, and torch cannot pickle sparse tensors.
         names = ("row_start", "neighbors", "weights", "self_loops", "duplicates", "direction", "edge_facts")
-        return {**{name: getattr(self, name) for name in names}, "_matrices": {}, "cache": {}}
+        return {**{name: getattr(self, name) for name in names}, "folder": None, "_matrices": {}, "cache": {}}
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Graph:
         # A graph does not change, so a copy would only take memory: clones of an estimator share it.
@@ -279,7 +319,7 @@ class Graph:
     @property
     def num_edges(self) -> int:
         """Undirected edges, each counted once, or directed ones; self-loops are not counted."""
-        entries = self.neighbors.numel() - int(self._is_loop.sum())
+        entries = self.neighbors.numel() - self._num_loops
         return entries // 2 if self.is_undirected else entries
 
     @property
@@ -331,10 +371,13 @@ class Graph:
         """Add the nodes, edges and weights to a digest of :mod:`hashlib`."""
         direction = "" if self.is_undirected else f" {self.direction}"
         digest.update(f"{self.num_nodes} {self.self_loops}{direction}\n".encode())
-        edges, weights = self.edges() if self.self_loops != "keep" else self._entries()
-        digest.update(edges.cpu().numpy().astype("<i8").tobytes())
+        # First all first nodes, then all second ones, then the weights.
+        for part in range(2):
+            for ends, _ in self._entry_blocks(every=self.self_loops == "keep"):
+                digest.update(ends[part].cpu().numpy().astype("<i8").tobytes())
         if self.weights is not None:
-            digest.update(weights.cpu().numpy().astype("<f8").tobytes())
+            for _, weights in self._entry_blocks(every=self.self_loops == "keep"):
+                digest.update(weights.cpu().numpy().astype("<f8").tobytes())
 
     @cached_property
     def degree(self) -> Tensor:
@@ -348,6 +391,8 @@ class Graph:
     @cached_property
     def isolated(self) -> Tensor:
         """Nodes without an edge to or from another node, bool ``[num_nodes]``."""
+        if self.is_undirected and self.self_loops != "keep":
+            return self.row_start.diff() == (1 if self.self_loops == "add" else 0)
         apart = ~self._is_loop
         reached = torch.zeros(self.num_nodes, dtype=torch.bool, device=self.device)
         reached[self._row_of_entry[apart]] = True
@@ -365,6 +410,11 @@ class Graph:
         """Which entries of the compressed rows are self-loops."""
         return self._row_of_entry == self.neighbors
 
+    @property
+    def _num_loops(self) -> int:
+        known = {"remove": 0, "add": self.num_nodes}.get(self.self_loops)
+        return int(self._is_loop.sum()) if known is None else known
+
     def _entries(self) -> tuple[Tensor, Tensor]:
         """Every entry of the adjacency: its row and column, ``[2, entries]``, and its weight."""
         weights = torch.ones(self.neighbors.numel(), device=self.device) if self.weights is None else self.weights
@@ -375,9 +425,32 @@ class Graph:
 
         An undirected edge has the smaller node first. A directed one goes from the first node to the second.
         """
-        ends, weights = self._entries()
-        once = ends[0] < ends[1] if self.is_undirected else ends[0] != ends[1]
-        return ends[:, once].flip(0) if self.direction == "in" else ends[:, once], weights[once]
+        blocks = list(self.edge_blocks())
+        return torch.cat([ends for ends, _ in blocks], dim=1), torch.cat([weights for _, weights in blocks])
+
+    def edge_blocks(self) -> Iterator[tuple[Tensor, Tensor]]:
+        """What :meth:`edges` has, some at a time, so that no list of all of them is in memory; at least one block."""
+        return self._entry_blocks(every=False)
+
+    def _entry_blocks(self, every: bool) -> Iterator[tuple[Tensor, Tensor]]:
+        """Entries of the adjacency in order, a few million at a time: every one of them, or each edge once."""
+        first = 0
+        while first < self.num_nodes:
+            begin = self.row_start[first]
+            last = int(torch.searchsorted(self.row_start, begin + _ENTRIES_AT_ONCE, right=True)) - 1
+            last = min(max(last, first + 1), self.num_nodes)
+            entries = slice(int(begin), int(self.row_start[last]))
+            nodes = torch.arange(first, last, device=self.device)
+            rows = torch.repeat_interleave(nodes, self.row_start[first : last + 1].diff())
+            columns = self.neighbors[entries].long()
+            weights = torch.ones(len(rows), device=self.device) if self.weights is None else self.weights[entries]
+            first = last
+            ends = torch.stack([rows, columns])
+            if not every:
+                once = rows < columns if self.is_undirected else rows != columns
+                ends, weights = ends[:, once], weights[once]
+                ends = ends.flip(0) if self.direction == "in" else ends
+            yield ends, weights
 
     def adjacency(self, dtype: torch.dtype = torch.float32) -> Tensor:
         """The adjacency as a torch CSR tensor; weights that the precision cannot hold are refused."""

@@ -239,10 +239,16 @@ def _known_edges(
     labels: np.ndarray,
     nothing: str = "no edge has a known label at both ends, so homophily is not defined: pass more labels",
 ) -> _KnownEdges:
-    ends = graph.edges()[0].cpu().numpy()
-    ends = ends[:, (labels[ends] >= 0).all(axis=0)]
-    if ends.shape[1] == 0:
+    same = [np.empty(0, dtype=bool)]
+    degree, same_degree = np.zeros((2, len(labels)), dtype=np.int64)
+    for block, _ in graph.edge_blocks():
+        ends = block.cpu().numpy()
+        ends = ends[:, (labels[ends] >= 0).all(axis=0)]
+        alike = labels[ends[0]] == labels[ends[1]]
+        same.append(alike)
+        for count, counted in ((degree, ends), (same_degree, ends[:, alike])):
+            found = np.bincount(counted.ravel())
+            count[: len(found)] += found
+    if not any(map(len, same)):
         raise ValueError(nothing)
-    same = labels[ends[0]] == labels[ends[1]]
-    degree, same_degree = (np.bincount(e.ravel(), minlength=len(labels)) for e in (ends, ends[:, same]))
-    return _KnownEdges(labels, same, degree, same_degree)
+    return _KnownEdges(labels, np.concatenate(same), degree, same_degree)
