@@ -53,6 +53,15 @@ def every_node(problem: Problem) -> torch.Tensor:
     return torch.arange(problem.dataset.num_nodes)
 
 
+@pytest.mark.parametrize("name", [name for name, method in METHODS.items() if "tuned" in vars(method)])
+def test_tuned_settings_are_among_those_that_are_searched(name: str) -> None:
+    method = METHODS[name]
+    for dataset, settings in method.tuned.items():
+        for setting, value in settings.items():
+            choices = (*method.search_space.get(setting, ()), getattr(method(), setting))
+            assert value in choices, f"{dataset}: {setting}"
+
+
 @every_method
 def test_it_says_what_it_is(name: str) -> None:
     method = METHODS[name]
