@@ -21,7 +21,7 @@ _PUBLISHED: dict[str, dict[str, Any]] = {
 # So that the settings of other splits do not count as published for the masks.
 _PUBLISHED |= {f"{graph}/48": {} for graph in _WIDTHS}
 
-# From 16 trials of `unifilter tune` on the validation nodes of the first mask, with the grid as search space and at most
+# From 16 trials of `unifilter tune` on the validation nodes of the first mask, in the space of the grid and at most
 # 500 epochs each.
 _TUNED: dict[str, dict[str, Any]] = {"cora/48": {"relu": False}, "texas/48": {"weight_decay": 2e-5}}
 
