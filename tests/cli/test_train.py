@@ -41,10 +41,24 @@ def test_a_table_a_folder_and_pictures(tmp_path: Path) -> None:
 
 
 def test_json_is_all_that_is_printed(tmp_path: Path) -> None:
-    result = run("train", "karate", "--splits", "1", "--tau", "learn", "--out", tmp_path / "run", "--json", *QUICK)
+    result = run(
+        "train",
+        "karate",
+        "--splits",
+        "1",
+        "--tau",
+        "learn",
+        "--channels",
+        "shared",
+        "--out",
+        tmp_path / "run",
+        "--json",
+        *QUICK,
+    )
     printed = json.loads(result.stdout)
     assert result.stderr == ""
     assert (printed["settings"]["tau"], printed["settings"]["hidden_channels"], printed["done"]) == ("learn", 4, 1)
+    assert printed["settings"]["channels"] == "shared"
     assert printed["records"] == json.loads((tmp_path / "run" / "splits.json").read_text())
     assert printed["scores"]["test_accuracy"]["std"] == 0
 

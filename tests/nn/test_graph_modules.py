@@ -57,6 +57,7 @@ from unifilter.nn import (
     OrtFilter,
     ResidualGCN,
     RestartFilter,
+    SharedUniFilter,
     SparseRows,
     Specformer,
     UniFilter,
@@ -67,6 +68,8 @@ NODES, CHANNELS, CLASSES, HOPS = 60, 12, 3, 3
 MODULES: dict[str, Callable[[], GraphModule]] = {
     "unifilter": lambda: UniFilter(CHANNELS, CLASSES, HOPS, basis=Uni(tau=0.5, homophily=0.3)),
     "unifilter-learned": lambda: UniFilter(CHANNELS, CLASSES, HOPS, learned_basis=LearnedUniBasis(0.4, 0.7)),
+    "shared": lambda: SharedUniFilter(CHANNELS, CLASSES, HOPS, basis=Uni(tau=0.5, homophily=0.3), hidden_channels=8),
+    "shared-learned": lambda: SharedUniFilter(CHANNELS, CLASSES, HOPS, learned_basis=LearnedUniBasis(0.4, 0.7)),
     "homfilter": lambda: HomFilter(CHANNELS, CLASSES, hops=HOPS, batch_norm=True),
     "hetfilter": lambda: HetFilter(CHANNELS, CLASSES, homophily=0.3, hops=HOPS, self_loops="add"),
     "ortfilter": lambda: OrtFilter(CHANNELS, CLASSES, hops=HOPS, weights="channel"),
@@ -208,7 +211,8 @@ def test_what_is_precomputed_gives_the_same(name: str) -> None:
     for _ in range(HOPS):
         powers.append(graph.propagate(powers[-1]))
     if isinstance(model, UniFilter):
-        rows = model.rows_of(factorize(graph, x, HOPS))
+        channels = "shared" if isinstance(model, SharedUniFilter) else "each"
+        rows = model.rows_of(factorize(graph, x, HOPS, channels=channels))
         check_close(model(rows[nodes]), logits[nodes])
         check_close(model(rows.dense()[nodes]), logits[nodes])
     elif isinstance(model, SIGN):

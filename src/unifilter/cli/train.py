@@ -29,6 +29,7 @@ from unifilter.cli.options import (
 from unifilter.cli.output import mean_and_std, print_json, print_table, score_name, score_text
 from unifilter.data import FeatureScaling
 from unifilter.datasets import load_dataset
+from unifilter.factorization.factorization import Channels
 from unifilter.reports import verdict, write_report
 from unifilter.runs.constant import CONSTANT_NAMES
 from unifilter.runs.left_out import UNTESTED, UNVALIDATED
@@ -46,6 +47,10 @@ def train_command(
     preset: PresetOption = "published",
     tau: Annotated[str | None, typer.Option(help="Share of the homophily basis in [0, 1], or learn.")] = None,
     hops: Annotated[int | None, typer.Option(help="Number of hops.")] = None,
+    channels: Annotated[
+        Channels | None,
+        typer.Option(help="A recurrence for each feature column, or one shared by all, which takes less memory."),
+    ] = None,
     features: Annotated[
         FeatureScaling | None,
         typer.Option(help="Raw features, rows divided by their sum or length, or standardized columns."),
@@ -73,6 +78,7 @@ def train_command(
     given = {
         "tau": _tau(tau),
         "hops": hops,
+        "channels": channels,
         "features": features,
         "metric": metric,
         "seed": seed,

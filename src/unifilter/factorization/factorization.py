@@ -38,6 +38,10 @@ def factorize(
 ) -> SharedFactorization: ...
 
 
+@overload
+def factorize(graph: Graph, x: Any, hops: int = 10, *, channels: Channels) -> Factorization | SharedFactorization: ...
+
+
 def factorize(
     graph: Graph,
     x: Any,

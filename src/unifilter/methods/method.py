@@ -106,6 +106,9 @@ class Method(ABC):
     for_numbers: ClassVar[Mapping[str, Any]] = {}
     # Raise it when the same settings give other results than before: stored results of older versions no longer count.
     version: ClassVar[int] = 1
+    # Settings that came later, each with the value at which the method does what it did without: stored results do not
+    # mention them there.
+    later_settings: ClassVar[Mapping[str, Any]] = {}
     # Settings per data set, as published. Under "cora/48" are those for the 48/32/20 masks of Cora, and under "cora"
     # those for its other splits, and for the masks where nothing else is published.
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {}

@@ -19,9 +19,10 @@ from unifilter.data import (
     TablePreparation,
     check_learnable,
 )
-from unifilter.factorization import Factorization, factorize
+from unifilter.factorization import Factorization, SharedFactorization, factorize
 from unifilter.graph import Graph, SelfLoops, estimate_homophily, label_set_homophily, value_homophily
 from unifilter.nn import Features, SparseRows
+from unifilter.nn.shared_uni_filter import sketch_for
 from unifilter.training import Classification, MultiLabel, Regression, Task
 
 
@@ -33,6 +34,7 @@ class _Prepared:
     features: Tensor
     sparse: SparseRows | None = None
     factorizations: dict[SelfLoops, Factorization] = field(default_factory=dict)
+    shared: dict[SelfLoops, SharedFactorization] = field(default_factory=dict)
 
 
 class Workspace:
@@ -117,6 +119,18 @@ class Workspace:
             known = factorize(self.graph(self_loops), prepared.features.to(self.device), longest)
             prepared.factorizations[self_loops] = known
         return known.truncate(hops)
+
+    def shared_factorization(
+        self, scaling: FeatureScaling, hops: int, self_loops: SelfLoops = "remove"
+    ) -> SharedFactorization:
+        """The same with one recurrence for all channels; only that of the last number of hops is kept."""
+        prepared = self._prepared(scaling)
+        known = prepared.shared.get(self_loops)
+        if known is None or known.hops != hops:
+            x = prepared.features.to(self.device)
+            known = factorize(self.graph(self_loops), x, hops, channels="shared", sketch=sketch_for(x.shape[1]))
+            prepared.shared[self_loops] = known
+        return known
 
     @cached_property
     def labels(self) -> Tensor:

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, get_args
 
 from typing_extensions import Self
 
 from unifilter._internal.checks import check_choice, check_fraction
 from unifilter.bases import Basis, make_basis
 from unifilter.data import FeatureScaling
+from unifilter.factorization import Factorization, SharedFactorization
+from unifilter.factorization.factorization import Channels
 from unifilter.graph import SelfLoops
 from unifilter.methods.method import Learner, Method, ModelShape
 from unifilter.methods.problem import Problem
-from unifilter.nn import LearnedUniBasis, UniFilter
+from unifilter.methods.way_of_training import rows_are_faster
+from unifilter.nn import LearnedUniBasis, SharedUniFilter, UniFilter
 from unifilter.nn.uni_filter import Weights
 from unifilter.training import Patience
 from unifilter.training.stopping import Monitor
@@ -121,6 +124,11 @@ class UniFilterMethod(Method):
         theta: ``"learn"`` learns the angle, starting at the one that belongs to the homophily; ``None`` keeps it.
         formulation: ``"paper"``, or ``"released"`` for what the authors' published code computes.
         weights: ``"hop"`` learns one weight per hop, ``"channel"`` one per hop and channel.
+        channels: ``"each"`` gives every feature column polynomials of its own, as in the paper; ``"shared"`` has one
+            recurrence for all, which takes little memory however wide the features are.
+        precompute: For ``channels="shared"``, whether the rows of the basis are computed before training, or the filter
+            in every epoch, behind the first product with the weights; ``None`` takes what is estimated to be faster.
+            In the filter's way dropout falls on the features, so the two train a little differently.
         self_loops: ``"remove"`` or ``"add"``.
         hidden_channels, num_layers: Size of the MLP.
         batch_norm, dropout, basis_dropout, lr, weight_decay: Settings of the MLP, its training, and dropout on the
@@ -140,6 +148,8 @@ class UniFilterMethod(Method):
     search_space: ClassVar[Mapping[str, Sequence[Any]]] = {"tau": tuple(k / 10 for k in range(11)), **_SEARCHED}
     further_search: ClassVar[Mapping[str, Sequence[Any]]] = {"tau": ("learn",), "theta": (None, "learn")}
 
+    later_settings: ClassVar[Mapping[str, Any]] = {"channels": "each", "precompute": None}
+
     features: FeatureScaling = "row"
     hops: int = 10
     basis: str | Basis | type[Basis] = "uni"
@@ -148,6 +158,8 @@ class UniFilterMethod(Method):
     theta: Literal["learn"] | None = None
     formulation: str = "paper"
     weights: Weights = "hop"
+    channels: Channels = "each"
+    precompute: bool | None = None
     self_loops: SelfLoops = "remove"
     hidden_channels: int = 128
     num_layers: int = 3
@@ -184,9 +196,15 @@ class UniFilterMethod(Method):
     def network(self, shape: ModelShape) -> UniFilter:
         if self.batch_norm is None or self.dropout is None or self.basis_dropout is None:
             return self.candidates()[0].network(shape)
+        check_choice("channels", self.channels, get_args(Channels))
+        if self.channels == "each" and self.precompute is not None:
+            raise ValueError(
+                'precompute is for channels="shared": leave it out, the rows of channels="each" always are'
+            )
         homophily, tau = shape.facts.get("homophily"), shape.facts.get("tau")
         learned = self._learned_basis(homophily)
-        return UniFilter(
+        network = UniFilter if self.channels == "each" else SharedUniFilter
+        return network(
             in_channels=shape.in_channels,
             out_channels=shape.num_outputs,
             hops=self.hops,
@@ -210,9 +228,16 @@ class UniFilterMethod(Method):
         return Patience(self.patience, self.monitor)
 
     def build(self, problem: Problem) -> Learner:
-        fact = problem.workspace.factorization(self.features, self.hops, self.self_loops)
-        shape = self.shape(problem)
-        model = self.network(shape).to(fact.vectors)
+        shape, workspace = self.shape(problem), problem.workspace
+        model = self.network(shape)
+        fact: Factorization | SharedFactorization
+        if isinstance(model, SharedUniFilter):
+            fact = workspace.shared_factorization(self.features, self.hops, self.self_loops)
+            if not self._precomputes(model, problem):
+                return self._on_graph(model, fact, problem, shape)
+        else:
+            fact = workspace.factorization(self.features, self.hops, self.self_loops)
+        model = model.to(fact.vectors)
         model.attach(fact.tridiagonal)
         rows = model.rows_of(fact)
         return Learner(
@@ -222,6 +247,29 @@ class UniFilterMethod(Method):
             self.parameter_groups(model),
             self.stop_rule(),
             row_wise=True,
+        )
+
+    def _on_graph(
+        self, model: SharedUniFilter, fact: SharedFactorization, problem: Problem, shape: ModelShape
+    ) -> Learner:
+        """The filter in every epoch."""
+        x, graph = problem.workspace.inputs(self.features), problem.workspace.graph(self.self_loops)
+        model = model.to(x.device, x.dtype)
+        model.attach(fact.tridiagonal)
+        return Learner(
+            model, shape, lambda nodes: model.on_graph(graph, x)[nodes], self.parameter_groups(model), self.stop_rule()
+        )
+
+    def _precomputes(self, model: SharedUniFilter, problem: Problem) -> bool:
+        """Whether rows are computed before training."""
+        if self.precompute is not None:
+            return self.precompute
+        return rows_are_faster(
+            model,
+            problem.workspace.inputs(self.features),
+            problem.workspace.graph(self.self_loops),
+            (len(problem.train), len(problem.val)),
+            self.batch_size,
         )
 
     def _basis(self, tau: float | str | None, homophily: float | None) -> Basis:

@@ -29,6 +29,7 @@ from unifilter.nn.optbasis import OptBasisGNN
 from unifilter.nn.ordered_gnn import OrderedGNN
 from unifilter.nn.polynomial_filter import filter_response, filter_signal
 from unifilter.nn.sgc import SGC
+from unifilter.nn.shared_uni_filter import SharedUniFilter
 from unifilter.nn.sign import SIGN
 from unifilter.nn.sparse_rows import SparseRows
 from unifilter.nn.specformer import Specformer
@@ -77,6 +78,7 @@ __all__ = [
     "OrtFilter",
     "ResidualGCN",
     "RestartFilter",
+    "SharedUniFilter",
     "SparseRows",
     "Specformer",
     "UniFilter",

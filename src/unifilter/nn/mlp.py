@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import pairwise
+from typing import cast
 
 import torch
 from torch import Tensor, nn
@@ -60,6 +61,11 @@ class MLP(GraphModule):
                 layer.reset_parameters()
 
     @property
+    def first(self) -> nn.Linear:
+        """The layer that reads the input."""
+        return cast(nn.Linear, self.layers[0])
+
+    @property
     def rate(self) -> float:
         """Share of the inputs of each layer that are dropped now: none in evaluation."""
         return self.dropout if self.training else 0.0
@@ -67,7 +73,7 @@ class MLP(GraphModule):
     def forward(self, x: Features, edge_index: EdgeIndex | None = None, edge_weight: Tensor | None = None) -> Tensor:
         """Logits ``[rows, out_channels]`` from ``[rows, in_channels]``; it does not look at the graph."""
         dense = dropout(as_dense(x), self.rate)
-        return self._behind_first(self.layers[0](dense), dense)
+        return self.behind_first(self.layers[0](dense), dense)
 
     def forward_on(self, make_input: Callable[..., Tensor]) -> Tensor:
         """The same on an input that can be made and sent through the first layer at once: training takes less memory.
@@ -80,13 +86,13 @@ class MLP(GraphModule):
         """
         if not self.training:
             return self(make_input())  # type: ignore[no-any-return]
-        first = self.layers[0]
+        first = self.first
         if first.in_features != first.out_features and not self.plain:
-            return self._behind_first(make_input(linear=first.weight), None)
+            return self.behind_first(make_input(linear=first.weight), None)
         x = make_input()
-        return self._behind_first(first(x), x)
+        return self.behind_first(first(x), x)
 
-    def _behind_first(self, out: Tensor, x: Tensor | None) -> Tensor:
+    def behind_first(self, out: Tensor, x: Tensor | None = None) -> Tensor:
         """The rest of the way from what the first layer made of ``x``, which only a layer that adds it has to know."""
         for norm, layer in zip(self.norms, self.layers[1:], strict=True):
             x = dropout(torch.relu(self._with_input(norm(out), x)), self.rate)

@@ -43,6 +43,11 @@ class SparseRows:
         column_starts = torch.cat([counts.new_zeros(1), counts.cumsum(dim=0)])
         self._by_column = column_starts, rows[self._order]
 
+    @property
+    def num_entries(self) -> int:
+        """How many numbers are stored."""
+        return len(self._values)
+
     def dropped(self, p: float, seed: int) -> SparseRows:
         """With dropout at a rate of ``p``; the mask is that of a dense matrix, see :mod:`unifilter.kernels.dropout`."""
         if drop_threshold(p) == ALWAYS:

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from unifilter._internal.checks import check_choice, check_count, check_rate
 from unifilter.bases import Basis, Heterophily, Monomial, Orthonormal, Tridiagonal
-from unifilter.factorization import BasisRows, Factorization, apply_recurrence, factorize
+from unifilter.factorization import BasisRows, Factorization, SharedFactorization, apply_recurrence, factorize
 from unifilter.graph import Graph, SelfLoops
 from unifilter.kernels.random_bits import draw_seed
 from unifilter.nn.graph_module import EdgeIndex, GraphModule
@@ -99,7 +99,7 @@ class UniFilter(GraphModule):
         self.num_vectors = hops + 1 if basis is None else _count_vectors(basis, hops)
         self.filter_weights = nn.Parameter(torch.empty(self.num_vectors, in_channels if weights == "channel" else 1))
         self._basis, self.learned_basis = basis, learned_basis
-        self._factored: _Factored | None = None
+        self._factored: Factored | None = None
         self.mlp = MLP(in_channels, hidden_channels, out_channels, num_layers, dropout, batch_norm)
         self._reset_weights()
 
@@ -176,7 +176,7 @@ class UniFilter(GraphModule):
         )
         return self.mlp.forward_on(filtered)
 
-    def rows_of(self, factorization: Factorization) -> BasisRows:
+    def rows_of(self, factorization: Factorization | SharedFactorization) -> BasisRows:
         """The rows that the model reads, of every node."""
         return BasisRows.from_factorization(factorization, self._row_basis())
 
@@ -232,23 +232,24 @@ class UniFilter(GraphModule):
         """That of the last call where graph and features are the same; a new one where that is wanted."""
         known = self._factored
         if known is not None and known.is_of(graph, x):
-            return known.factorization
+            return known.factorization  # type: ignore[no-any-return]
         if not compute:
             return None
         if x.requires_grad:
             raise ValueError("x requires a gradient, and the basis has none for the features: detach it")
         self._row_basis()
-        self._factored = _Factored(graph, x, factorize(graph, x, self.hops))
-        return self._factored.factorization
+        factorization = factorize(graph, x, self.hops)
+        self._factored = Factored(graph, x, factorization)
+        return factorization
 
     def __getstate__(self) -> dict[str, Any]:
         return {**super().__getstate__(), "_factored": None}
 
 
-class _Factored:
+class Factored:
     """A factorization, and what it is of."""
 
-    def __init__(self, graph: Graph, x: Tensor, factorization: Factorization) -> None:
+    def __init__(self, graph: Graph, x: Tensor, factorization: Any) -> None:
         self._graph, self._x, self._version = graph, weakref.ref(x), x._version
         self.factorization = factorization
 

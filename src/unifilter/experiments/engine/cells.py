@@ -105,4 +105,7 @@ def method_cell(
             {name: value for name, value in one.plain_settings().items() if value != settings[name]}
             for one in candidates
         ]
+    for name, value in built.later_settings.items():
+        if settings[name] == value:
+            del settings[name]
     return Cell("train", dataset, at, split, index, method, settings)
