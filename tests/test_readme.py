@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from unifilter.experiments import EXPERIMENTS
+from unifilter.experiments.engine.row_files import packaged_rows
 from unifilter.methods import METHODS
 
 README = Path(__file__).parent.parent / "README.md"
@@ -32,51 +34,87 @@ def test_the_example_learns(
     accuracy = re.search(r"test accuracy (\S+),", capsys.readouterr().out)
     assert accuracy is not None
     assert float(accuracy[1]) > 0.9
-    assert (tmp_path / "digits.unifilter").exists()
 
 
-def test_the_example_of_the_factorization(capsys: pytest.CaptureFixture[str]) -> None:
-    run(blocks(README)[4], {})
-    assert "[11, 34, 34]" in capsys.readouterr().out
+def test_the_table_of_accuracies_is_that_of_the_stored_rows() -> None:
+    table = README.read_text(encoding="utf-8").split("## How it compares", 1)[1].split("\n## ", 1)[0]
+    lines = [[cell.strip() for cell in line.split("|")[1:-1]] for line in table.splitlines() if line.startswith("| ")]
+    (_, *columns), _, *rows = lines
+    shown = EXPERIMENTS["table-polynomial"].present(
+        [row for row in packaged_rows() if row["experiment"] == "table-polynomial"]
+    )
+    measured = shown.tables[0]
+    assert len(rows) >= 5
+    assert columns == ["Cora", "Citeseer", "Chameleon"]
+    for method, *cells in rows:
+        entries = [measured.entry(method, column.lower()) for column in columns]
+        assert [len(entry.values) for entry in entries] == [10, 10, 10], method
+        assert cells == [f"{entry.mean:.1f}" for entry in entries], method
+
+
+def page_blocks(page: str) -> str:
+    """The examples of a page, one after another, as a reader would type them."""
+    return "\n".join(blocks(README.parent / "docs" / f"{page}.md"))
+
+
+@pytest.mark.parametrize("page", ["answers", "data", "explanation", "index"])
+def test_the_examples_of_the_documentation(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    run(page_blocks(page), {})
 
 
 @pytest.mark.filterwarnings("ignore::unifilter.data.DataWarning")
-def test_the_example_of_tables(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_quick_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {}
-    run(blocks(README)[5], names)
-    assert "accuracy of always fine" in capsys.readouterr().out
+    run(page_blocks("quickstart"), names)
+    shown = capsys.readouterr().out
+    accuracy = re.search(r"test accuracy (\S+),", shown)
+    assert accuracy is not None
+    assert float(accuracy[1]) > 0.9
+    assert "(2, 2)\n(5, 1)" in shown  # every method
+    assert "[11, 34, 34]" in shown  # the factorization alone
+    assert "accuracy of always fine" in shown  # tables
     y, test = names["accounts"]["label"], names["split"].test
     assert names["clf"].evaluate(y, test).balanced_accuracy > 0.8
     assert names["reg"].score(np.log(names["accounts"]["volume"]), test) > 0.2
 
 
-@pytest.mark.parametrize("page", ["answers", "data", "explanation"])
-def test_the_examples_of_the_documentation(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of a page, one after another, as a reader would type them."""
-    monkeypatch.chdir(tmp_path)
-    run("\n".join(blocks(README.parent / "docs" / f"{page}.md")), {})
-
-
-def test_the_example_of_every_method(capsys: pytest.CaptureFixture[str]) -> None:
-    run(blocks(README)[1], {})
-    assert "(2, 2)\n(5, 1)" in capsys.readouterr().out
-
-
-def test_the_example_of_scikit_learn() -> None:
+def test_the_page_for_users_of_scikit_learn() -> None:
     names: dict[str, Any] = {}
-    run(blocks(README)[2], names)
+    run(page_blocks("sklearn"), names)
     assert set(names["search"].best_params_) == {"hops", "alpha"}
     assert names["search"].best_score_ > 0.8
 
 
-def test_the_example_of_pyg(capsys: pytest.CaptureFixture[str]) -> None:
-    run(blocks(README)[3], {})
+def test_the_page_for_users_of_pyg(capsys: pytest.CaptureFixture[str]) -> None:
+    names: dict[str, Any] = {}
+    run(page_blocks("pyg"), names)
     losses = re.findall(r"(?:BernNet|UniFilter) (\S+)", capsys.readouterr().out)
     assert len(losses) == 2
     assert max(map(float, losses)) < 0.69  # better than a coin
+    assert names["data"].basis.shape == (34, 6, 34)
+    assert names["clf"].predict().shape == (34,)
+
+
+def test_every_page_with_examples_is_run() -> None:
+    with_examples = {page.stem for page in (README.parent / "docs").glob("*.md") if blocks(page)}
+    tested = {"answers", "data", "explanation", "index", "quickstart", "sklearn", "pyg"}
+    assert with_examples - tested == set()
+
+
+def test_the_readme_fits_two_screens() -> None:
+    """A hundred lines, less the BibTeX entry that nobody reads."""
+    text = re.sub(r"```bibtex\n.*?```", "", README.read_text(encoding="utf-8"), flags=re.DOTALL)
+    assert len(text.splitlines()) <= 100
+
+
+@pytest.mark.parametrize("page", [README, *sorted((README.parent / "docs").glob("*.md"))], ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    links = re.findall(r"\]\((?!https?:|#)([^)#]+)", page.read_text(encoding="utf-8"))
+    generated = ("generated/", "examples/", "../contributing")  # written when the site is built
+    wanted = [link for link in links if not (page != README and link.startswith(generated))]
+    assert [link for link in wanted if not (page.parent / link).exists()] == []
 
 
 def test_the_basis_of_the_contributors_page() -> None:
