@@ -23,7 +23,9 @@ extensions = [
     "sphinx-mathjax-offline",
     "generated_pages",
 ]
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "sg_execution_times.rst", "examples/sg_execution_times.rst"]
+# Two classes may have an attribute of one name.
+suppress_warnings = ["ref.python"]
 html_theme = "furo"
 html_title = f"UniFilter {release}"
 html_static_path = ["_static"]

@@ -213,7 +213,11 @@ def _heading(text: str, line: str) -> list[str]:
 
 
 def _keep_methods(app: Any, what: str, name: str, member: Any, skip: bool, options: Any) -> bool | None:
-    """Methods appear although their name says everything; fields are explained by their class."""
+    """Methods appear although their name says everything; fields are explained by their class. Those that scikit-learn
+    adds for its metadata routing do not.
+    """
+    if re.fullmatch(r"set_\w+_request", name):
+        return True
     if skip and not name.startswith("_") and (inspect.isfunction(member) or isinstance(member, property)):
         return False
     return None

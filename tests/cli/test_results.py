@@ -36,7 +36,7 @@ def test_the_summary_is_that_of_the_page_of_results() -> None:
     header = next(line for line in lines if line.startswith("name "))
     assert header.split() == ["name", "in", "the", "paper", "reported", "measured", "within", "above", "below"]
     page = (REPOSITORY / "docs" / "results.md").read_text(encoding="utf-8")
-    page = page[page.index("## At a glance") : page.index("## What was found")]
+    page = page[page.index("## At a glance") : page.index("## Accuracy beside other polynomial filters")]
     glance = [[cell.strip() for cell in line.split("|")[1:-1]] for line in page.splitlines() if line.startswith("| ")]
     titles = {experiment.title: name for name, experiment in EXPERIMENTS.items()}
     expected = [[titles[title], *place.split(), *counts] for title, place, *counts in glance if title in titles]
@@ -117,15 +117,18 @@ def test_the_page_of_the_documentation(tmp_path: Path) -> None:
     result = run("--docs", page, "--rows", rows)
     assert (result.exit_code, result.stdout) == (0, f"{count} rows shown in {page}\n")
     text = page.read_text(encoding="utf-8")
-    assert text.startswith("# Results\n\nWritten by `unifilter results --docs` from stored rows")
+    assert "written by `unifilter results --docs` from stored rows" in text
+    assert "| **not tested** |" in text
+    assert not (tmp_path / "discussion.md").exists()  # there are no findings among these rows
     assert "## Estimated homophily" in text
     assert json.loads(run("--docs", page, "--rows", rows, "--json").stdout) == {"page": str(page), "rows": count}
 
 
 def test_the_page_in_the_repository_is_that_of_the_packaged_rows(tmp_path: Path) -> None:
     assert run("--docs", tmp_path / "results.md").exit_code == 0
-    written = (tmp_path / "results.md").read_text(encoding="utf-8")
-    assert written == (REPOSITORY / "docs" / "results.md").read_text(encoding="utf-8")
+    for name in ("results.md", "discussion.md"):
+        written = (tmp_path / name).read_text(encoding="utf-8")
+        assert written == (REPOSITORY / "docs" / name).read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

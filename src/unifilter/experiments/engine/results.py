@@ -8,10 +8,15 @@ from pathlib import Path
 from unifilter.experiments.engine.experiment import Experiment
 from unifilter.experiments.engine.files import write_whole
 from unifilter.experiments.engine.row_files import PACKAGED_ROWS, find_rows, write_rows
+from unifilter.experiments.show.claims import claims_of
+from unifilter.experiments.show.figures import Figures
 from unifilter.experiments.show.markdown import results_page
 from unifilter.experiments.show.pictures import save_picture
+from unifilter.experiments.show.prose import fill
 from unifilter.experiments.show.report import Section, write_page
 from unifilter.experiments.show.shown import Shown
+
+_DISCUSSION = "discussion.md"
 
 
 def stored_results(experiments: Sequence[Experiment], places: Sequence[Path] = ()) -> list[Shown]:
@@ -72,12 +77,12 @@ def write_results(shown: Sequence[Shown], folder: Path, command: str) -> dict[st
 
 
 def write_results_page(experiments: Sequence[Experiment], places: Sequence[Path], page: Path, command: str) -> int:
-    """Writes the page of results for the documentation, and its pictures into a folder beside it.
+    """Writes the page of results for the documentation, its pictures into a folder beside it, and the discussion.
 
     Args:
         experiments: Which to show; those without rows are left out.
-        places: CSV files of rows, or folders of them; what a folder has in Markdown goes before the tables. By default
-            the rows that ship with the package.
+        places: CSV files of rows, or folders of them; the templates in Markdown that a folder has become the page
+            ``discussion.md``, with every figure filled in. By default the rows that ship with the package.
         page: The Markdown file.
         command: What is said to have written it.
 
@@ -92,6 +97,10 @@ def write_results_page(experiments: Sequence[Experiment], places: Sequence[Path]
             save_picture(presentation, {picture: "png"})
             pictures[experiment.name] = f"{page.stem}/{picture.name}"
     folders = [place for place in places if place.is_dir()]
-    findings = [path.read_text(encoding="utf-8") for folder in folders for path in sorted(folder.rglob("*.md"))]
-    write_whole(page, results_page(shown, pictures, command, findings))
+    templates = [path.read_text(encoding="utf-8") for folder in folders for path in sorted(folder.rglob("*.md"))]
+    if templates:
+        prose = fill("\n".join(templates), Figures(shown))
+        write_whole(page.with_name(_DISCUSSION), f"{prose.strip()}\n")
+    discussion = _DISCUSSION if templates else ""
+    write_whole(page, results_page(shown, pictures, command, claims_of(shown), discussion))
     return sum(len(one.rows) for one in shown)

@@ -1,56 +1,77 @@
-"""The page of results in the documentation, written from stored rows alone."""
+"""The pages of results in the documentation, written from stored rows alone."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from unifilter.experiments.show.claims import Claim
 from unifilter.experiments.show.presentation import Entry, Finding, Table
 from unifilter.experiments.show.report import TALLY, measured_text, reported_text, tally_cells, tally_heads
 from unifilter.experiments.show.reported import reported_figures
 from unifilter.experiments.show.shown import Shown
 
 _MARKS = {"within": "≈", "above": "▲", "below": "▼"}
+# Columns of a table that fit on a screen, where measured and reported figures are on two lines. Tables that have a
+# picture and more than the second number of columns are shown as the picture.
+_FITTING, _FOR_A_PICTURE = 6, 8
 
 
 def results_page(
-    shown: Sequence[Shown],
-    pictures: Mapping[str, str],
-    command: str,
-    findings: Sequence[str] = (),
+    shown: Sequence[Shown], pictures: Mapping[str, str], command: str, claims: Sequence[Claim], discussion: str = ""
 ) -> str:
-    """The page as Markdown.
+    """The page of tables as Markdown: the claims first, then every experiment.
 
     Args:
         shown: Experiments, what they show, and the rows behind it.
         pictures: Where the picture of an experiment is, seen from the page.
         command: What wrote the page.
-        findings: What people made of the rows, as Markdown; it goes before the tables.
+        claims: What became of each claim of the paper.
+        discussion: The page with the discussion, seen from this one; empty where there is none.
     """
     lines = [
         "# Results",
         "",
-        f"Written by `{command}` from stored rows; edit nothing here by hand. Each entry is what was measured, then in "
-        "brackets what is reported. ≈ is within one reported standard deviation or the paper's rounding, ▲ above, ▼ "
-        "below.",
+        f"What the paper claims, and what came out when we measured it. This page is written by `{command}` from "
+        "stored rows; no number in it was typed by hand. `unifilter results NAME` shows an experiment in the terminal, "
+        "and `unifilter reproduce NAME` runs it on your machine.",
         "",
         f"Reported figures: {reported_figures()['source']}.",
+        "",
+        *_claims(claims),
     ]
+    if discussion:
+        lines += ["", f"What is behind these verdicts, and what else was found, is in the [discussion]({discussion})."]
     lines += ["", *_at_a_glance(shown)]
-    for text in findings:
-        lines += ["", text.strip()]
     for experiment, presentation, rows in shown:
         versions = sorted({str(row["outcome"]["unifilter"]) for row in rows if "unifilter" in row["outcome"]})
         made = f", unifilter {', '.join(versions)}" if versions else ""
         lines += ["", f"## {experiment.title}", "", f"`{experiment.name}`, {experiment.place}; {len(rows)} rows{made}."]
         for note in presentation.notes:
             lines += ["", note]
+        picture = pictures.get(experiment.name)
         for table in presentation.tables:
-            lines += ["", *_table(table)]
+            if picture is None or len(table.columns) <= _FOR_A_PICTURE:
+                lines += ["", *_table(table)]
+        if picture is not None and any(len(table.columns) > _FOR_A_PICTURE for table in presentation.tables):
+            lines += ["", f"The numbers behind the curves: `unifilter results {experiment.name}`."]
         if presentation.findings:
             lines += ["", *_findings(presentation.findings)]
-        if experiment.name in pictures:
-            lines += ["", f"![{experiment.title}]({pictures[experiment.name]})"]
+        if picture is not None:
+            lines += ["", f"![{experiment.title}]({picture})"]
     return "\n".join(lines) + "\n"
+
+
+def _claims(claims: Sequence[Claim]) -> list[str]:
+    return [
+        "## The claims of the paper",
+        "",
+        _line(["claim, and what measures it", "reported", "measured", "verdict"]),
+        _line(["---"] * 4),
+        *(
+            _line([f"{one.claim} ({one.place})<br>`{one.command}`", one.reported, one.measured, f"**{one.verdict}**"])
+            for one in claims
+        ),
+    ]
 
 
 def _at_a_glance(shown: Sequence[Shown]) -> list[str]:
@@ -58,7 +79,7 @@ def _at_a_glance(shown: Sequence[Shown]) -> list[str]:
     return [
         "## At a glance",
         "",
-        f"{TALLY.capitalize()}:",
+        f"{TALLY.capitalize()}. ≈ is within one reported standard deviation or the paper's rounding, ▲ above, ▼ below:",
         "",
         _line(heads),
         _line(["---"] * len(heads)),
@@ -66,24 +87,29 @@ def _at_a_glance(shown: Sequence[Shown]) -> list[str]:
             _line([experiment.title, experiment.place, *tally_cells(presentation)])
             for experiment, presentation, _ in (one for one in shown if one.compared)
         ),
+        "",
+        "In the tables below each entry is what was measured, and under it in brackets what is reported.",
     ]
 
 
 def _table(table: Table) -> list[str]:
-    return [
-        f"{table.caption[:1].upper()}{table.caption[1:]}:",
-        "",
-        _line([table.corner, *table.columns]),
-        _line(["---"] * (len(table.columns) + 1)),
-        *(_line([row, *(_entry(table.entry(row, column), table) for column in table.columns)]) for row in table.rows),
-    ]
+    lines = [f"{table.caption[:1].upper()}{table.caption[1:]}:"]
+    for begin in range(0, len(table.columns), _FITTING):
+        columns = table.columns[begin : begin + _FITTING]
+        lines += [
+            "",
+            _line([table.corner, *columns]),
+            _line(["---"] * (len(columns) + 1)),
+            *(_line([row, *(_entry(table.entry(row, column), table) for column in columns)]) for row in table.rows),
+        ]
+    return lines
 
 
 def _entry(entry: Entry, table: Table) -> str:
     ours = measured_text(entry, table) if entry.values else "–"
-    theirs = f" ({reported_text(entry, table.digits)})" if entry.reported is not None else ""
+    theirs = f"<br>({reported_text(entry, table.digits)})" if entry.reported is not None else ""
     mark = _MARKS.get(entry.verdict, "")
-    return f"{ours}{theirs} {mark}".rstrip()
+    return f"{ours} {mark}".rstrip() + theirs
 
 
 def _findings(findings: Sequence[Finding]) -> list[str]:
