@@ -99,3 +99,16 @@ def test_a_score_that_no_split_has() -> None:
     assert compared.mean_and_std("test_accuracy") == (0.75, 0.25)
     assert compared.mean_and_std("test_roc_auc") == (0.8, 0)
     assert compared.mean_and_std("test_f1") is None
+
+
+@pytest.mark.parametrize("form", ["markdown", "latex"])
+def test_a_table_to_be_pasted_is_all_that_is_printed(form: str, tmp_path: Path) -> None:
+    folder = tmp_path / "o"
+    command = ["compare", "karate", "--methods", "mlp", "--split", "stratified", "--epochs", "2"]
+    done = RUN.invoke(app, [*command, "--out", str(folder), "--format", form])
+    assert done.exit_code == 0, done.output
+    first, last = {"markdown": ("karate, stratified", "|"), "latex": ("% \\usepackage{booktabs}", "\\end{table}")}[form]
+    assert done.stdout.startswith(first)
+    assert done.stdout.rstrip().endswith(last)
+    assert ("test accuracy %" if form == "markdown" else r"test accuracy \%") in done.stdout
+    assert str(folder) in done.stderr

@@ -147,3 +147,34 @@ def test_mistakes_are_named(
     assert result.exit_code == 2
     assert message in result.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("form", ["markdown", "latex"])
+def test_tables_to_be_pasted_hold_what_was_measured_and_is_reported(form: str) -> None:
+    shown = json.loads(run("table-estimate", "--json").stdout)[0]
+    entry = next(one for one in shown["tables"][0]["entries"] if one["verdict"] == "above")
+    text = run("table-estimate", "--format", form).stdout
+    pair = (f"{entry['mean']:.3f} ± {entry['std']:.3f}", f"{entry['reported_mean']:.3f} ± {entry['reported_std']:.3f}")
+    expected = f"{pair[0]} ({pair[1]}) ▲"
+    line = next(line for line in text.splitlines() if entry["row"] in line)
+    assert (
+        expected if form == "markdown" else expected.replace("±", r"$\pm$").replace("▲", r"$\bigtriangleup$")
+    ) in line
+    assert line.startswith("| " if form == "markdown" else "    estimate")
+
+
+def test_claims_and_the_summary_can_be_pasted_too() -> None:
+    assert r"\begin{tabular}{p{0.225\linewidth}" in run("theorems", "--format", "latex").stdout
+    assert "| table-estimate | Table 3 | 24 | 24 |" in run("--format", "markdown").stdout
+
+
+@pytest.mark.parametrize("form", ["markdown", "latex"])
+def test_a_format_goes_with_nothing_else(form: str, tmp_path: Path) -> None:
+    for other, message in (
+        (["--json"], f"--json prints no tables, so --format {form} has nothing to change: pass only one of them"),
+        (["--out", tmp_path / "x"], f"--format {form} is for tables that are printed: use it without --docs and --out"),
+    ):
+        result = run("--format", form, *other)
+        assert result.exit_code == 2
+        assert message in result.stderr
+    assert list(tmp_path.iterdir()) == []

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from unifilter._internal.document_tables import document_table
 from unifilter._internal.files import write_csv
 from unifilter.cli.marks import mark, print_notes
 from unifilter.cli.options import (
@@ -19,10 +20,11 @@ from unifilter.cli.options import (
     MetricOption,
     PresetOption,
     SplitName,
+    TableFormat,
     build_method,
     check_methods,
 )
-from unifilter.cli.output import mean_and_std, print_json, print_table, score_name
+from unifilter.cli.output import check_format, mean_and_std, print_json, print_table, score_name
 from unifilter.datasets import load_dataset
 from unifilter.runs.comparison import EIGENVALUES, Compared, compare, constant_scores, plot_responses
 from unifilter.runs.constant import CONSTANT_NAMES
@@ -44,10 +46,12 @@ def compare_command(
     direction: DirectionOption = None,
     device: Device = "cpu",
     data_dir: DataDir = None,
+    table_format: TableFormat = "text",
     as_json: AsJson = False,
 ) -> None:
     """Train each method, print accuracy, time and memory, and draw the learned filters on one axis."""
     check_methods(methods)
+    check_format(table_format, as_json)
     dataset = load_dataset(name_or_path, data_dir, direction=direction)
     folder = out or Path("comparisons") / dataset.name
     if folder.exists():
@@ -83,9 +87,14 @@ def compare_command(
     if constant:
         found = (float(np.mean(constant)), float(np.std(constant)))
         rows.append((CONSTANT_NAMES[dataset.task], mean_and_std(found, mark(left_out, UNTESTED), metric), "", ""))
-    print_table(rows, header=("method", f"test {score_name(metric)}", "seconds a split", "peak memory so far, MiB"))
-    print_notes(left_out, UNTESTED)
-    typer.echo(f"\n{folder / 'responses.png' if drawn else folder}")
+    header = ("method", f"test {score_name(metric)}", "seconds a split", "peak memory so far, MiB")
+    if table_format == "text":
+        print_table(rows, header)
+        print_notes(left_out, UNTESTED)
+    else:
+        typer.echo(document_table(table_format, header, rows, title, f"tab:{dataset.name}"))
+        print_notes(left_out, UNTESTED, err=True)
+    typer.echo(f"\n{folder / 'responses.png' if drawn else folder}", err=table_format != "text")
 
 
 def _write(results: list[Compared], metric: str, folder: Path) -> None:

@@ -23,11 +23,13 @@ def mark(record: Mapping[str, Any], left_out: str) -> str:
     return _MARKS[left_out] if record.get(left_out) else ""
 
 
-def print_notes(record: Mapping[str, Any], *left_out: str) -> None:
+def print_notes(record: Mapping[str, Any], *left_out: str, err: bool = False) -> None:
     """A line for each mark, with the names of the classes; by default for both."""
     for key in left_out or _MARKS:
         names = record.get(key)
         if names:
             listed = ", ".join(map(repr, names))
             them = "it" if len(names) == 1 else "them"
-            typer.echo(f"{_MARKS[key]} no {_NODES[key]} node of class {listed}: the score says nothing about {them}")
+            typer.echo(
+                f"{_MARKS[key]} no {_NODES[key]} node of class {listed}: the score says nothing about {them}", err=err
+            )

@@ -57,6 +57,10 @@ MemoryLimit = Annotated[
     typer.Option(help="How much memory this process may take, such as 4GB."),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+TableFormat = Annotated[
+    Literal["text", "markdown", "latex"],
+    typer.Option("--format", help="How tables are printed: for a terminal, or to be pasted into a page or a paper."),
+]
 Settings = Annotated[
     list[str] | None,
     typer.Option("--set", help="Set any hyperparameter, as name=value. Repeatable."),

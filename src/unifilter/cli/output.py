@@ -41,6 +41,12 @@ def mean_and_std(found: tuple[float, float] | None, mark: str = "", metric: str 
     return f"{score_text(found[0], metric)}{mark} ± {score_text(found[1], metric)}"
 
 
+def check_format(form: str, as_json: bool) -> None:
+    """JSON has no tables, so no other form goes with it."""
+    if as_json and form != "text":
+        raise ValueError(f"--json prints no tables, so --format {form} has nothing to change: pass only one of them")
+
+
 def print_table(rows: Sequence[Sequence[str]], header: Sequence[str] = ()) -> None:
     """Rows of cells, with or without a header."""
     if sys.stdout.isatty():

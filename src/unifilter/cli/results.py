@@ -8,16 +8,21 @@ from typing import Annotated, Any
 
 import typer
 
-from unifilter.cli.options import AsJson
-from unifilter.cli.output import print_json, print_table
+from unifilter._internal.document_tables import DocumentFormat, document_table
+from unifilter.cli.options import AsJson, TableFormat
+from unifilter.cli.output import check_format, print_json, print_table
 from unifilter.experiments import EXPERIMENTS, find_experiments
 from unifilter.experiments.engine.results import stored_results, write_results, write_results_page
+from unifilter.experiments.show.documents import experiment_tables
 from unifilter.experiments.show.presentation import Entry, Table
 from unifilter.experiments.show.report import TALLY, measured_text, reported_text
 from unifilter.experiments.show.shown import Shown
 
 # How a verdict reads in the last column; a number that nothing is reported for needs no word.
 _MARKS = {"within": "within", "above": "above", "below": "below", "reported": "not measured"}
+
+_TALLIED = ("reported", "measured", "within", "above", "below")
+_SUMMARY = TALLY[:1].upper() + TALLY[1:]
 
 
 def results_command(
@@ -33,6 +38,7 @@ def results_command(
     docs: Annotated[
         Path | None, typer.Option(help="Write all results as one Markdown page, with its pictures beside it.")
     ] = None,
+    table_format: TableFormat = "text",
     as_json: AsJson = False,
 ) -> None:
     """Show the results that ship with the package beside the paper's. Nothing is trained.
@@ -42,6 +48,9 @@ def results_command(
     To measure on your own machine, use `unifilter reproduce`.
     """
     places = rows or []
+    check_format(table_format, as_json)
+    if table_format != "text" and (docs is not None or out is not None):
+        raise ValueError(f"--format {table_format} is for tables that are printed: use it without --docs and --out")
     if docs is not None:
         if name is not None or out is not None:
             raise ValueError("--docs writes one page of all experiments: use it without NAME and --out")
@@ -57,6 +66,11 @@ def results_command(
             typer.echo("\n".join(map(str, pages.values())))
     elif as_json:
         print_json([_summary(one) if name is None else _details(one) for one in shown])
+    elif table_format != "text":
+        tables = [_summary_table(shown, table_format)] if name is None else []
+        for one in shown if name is not None else []:
+            tables += experiment_tables(one, table_format)
+        typer.echo("\n\n".join(tables))
     elif name is None:
         _print_summary(shown)
     else:
@@ -78,19 +92,22 @@ def _print_summary(shown: list[Shown]) -> None:
     compared = [one for one in shown if one.compared]
     others = [one.experiment.name for one in shown if not one.compared]
     if compared:
-        typer.echo(f"{TALLY[:1].upper()}{TALLY[1:]}:\n")
-        tallies = [_tally(one) for one in compared]
-        print_table(
-            [
-                (one.experiment.name, one.experiment.place, *map(str, tally.values()))
-                for one, tally in zip(compared, tallies, strict=True)
-            ],
-            header=("name", "in the paper", *tallies[0]),
-        )
+        typer.echo(f"{_SUMMARY}:\n")
+        header, lines = _summary_cells(compared)
+        print_table(lines, header)
         typer.echo()
     if others:
         typer.echo(f"No reported numbers of their own: {', '.join(others)}\n")
     typer.echo("`unifilter results NAME` shows the tables of one.")
+
+
+def _summary_table(shown: list[Shown], form: DocumentFormat) -> str:
+    return document_table(form, *_summary_cells([one for one in shown if one.compared]), _SUMMARY, "tab:summary")
+
+
+def _summary_cells(compared: list[Shown]) -> tuple[list[str], list[list[str]]]:
+    lines = [[one.experiment.name, one.experiment.place, *map(str, _tally(one).values())] for one in compared]
+    return ["name", "in the paper", *_TALLIED], lines
 
 
 def _print_experiment(one: Shown) -> None:
@@ -128,8 +145,7 @@ def _entries(table: Table) -> list[tuple[str, str, Entry]]:
 
 def _tally(one: Shown) -> dict[str, int]:
     tally = one.presentation.tally
-    names = ("reported", "measured", "within", "above", "below")
-    return {name: getattr(tally, name) for name in names}
+    return {name: getattr(tally, name) for name in _TALLIED}
 
 
 def _summary(one: Shown) -> dict[str, Any]:

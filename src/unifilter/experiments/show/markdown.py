@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from unifilter.experiments.show.claims import Claim
+from unifilter.experiments.show.documents import MARKS
 from unifilter.experiments.show.presentation import Entry, Finding, Table
 from unifilter.experiments.show.report import TALLY, measured_text, reported_text, tally_cells, tally_heads
 from unifilter.experiments.show.reported import reported_figures
 from unifilter.experiments.show.shown import Shown
 
-_MARKS = {"within": "≈", "above": "▲", "below": "▼"}
 # Columns of a table that fit on a screen, where measured and reported figures are on two lines. Tables that have a
 # picture and more than the second number of columns are shown as the picture.
 _FITTING, _FOR_A_PICTURE = 6, 8
@@ -108,7 +108,7 @@ def _table(table: Table) -> list[str]:
 def _entry(entry: Entry, table: Table) -> str:
     ours = measured_text(entry, table) if entry.values else "–"
     theirs = f"<br>({reported_text(entry, table.digits)})" if entry.reported is not None else ""
-    mark = _MARKS.get(entry.verdict, "")
+    mark = MARKS.get(entry.verdict, "")
     return f"{ours} {mark}".rstrip() + theirs
 
 
