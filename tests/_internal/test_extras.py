@@ -32,7 +32,9 @@ def test_the_extras_are_those_of_the_project() -> None:
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     declared = project["optional-dependencies"]
     for extra, packages in EXTRAS.items():
-        assert tuple(re.split(r"[<>=!~; ]", line)[0] for line in declared[extra]) == packages
+        # mlflow-skinny is mlflow without its server, and imported under the same name.
+        names = (re.split(r"[<>=!~; ]", line)[0].removesuffix("-skinny") for line in declared[extra])
+        assert tuple(names) == packages
 
 
 @pytest.mark.parametrize("name", METHODS)

@@ -15,8 +15,8 @@ _LATEX = {
     "|": r"\textbar{}", "±": r"$\pm$", "≈": r"$\approx$", "▲": r"$\bigtriangleup$", "▼": r"$\bigtriangledown$",
     "×": r"$\times$", "≤": r"$\le$", "≥": r"$\ge$", "−": "$-$", "→": r"$\to$", "‖": r"$\Vert$", "²": "$^2$",
     "∞": r"$\infty$", "λ": r"$\lambda$", "τ": r"$\tau$", "θ": r"$\theta$", "α": r"$\alpha$", "β": r"$\beta$",
-    "γ": r"$\gamma$", "μ": r"$\mu$", "π": r"$\pi$", "ρ": r"$\rho$", "σ": r"$\sigma$", "–": r"\textendash{}", "†": r"\dag{}",
-    "∂": r"$\partial$", "`": r"\textasciigrave{}",
+    "γ": r"$\gamma$", "μ": r"$\mu$", "π": r"$\pi$", "ρ": r"$\rho$", "σ": r"$\sigma$", "–": r"\textendash{}",
+    "†": r"\dag{}", "∂": r"$\partial$", "`": r"\textasciigrave{}",
     # Behind the end of a line it would be an option of it.
     "[": "{[}",
 }  # fmt: skip

@@ -11,6 +11,9 @@ EXTRAS = {
     "tables": ("pandas", "pyarrow"),
     "tune": ("optuna",),
     "explore": ("starlette", "uvicorn"),
+    "onnx": ("onnx",),
+    "tensorboard": ("tensorboard",),
+    "mlflow": ("mlflow",),
 }
 
 

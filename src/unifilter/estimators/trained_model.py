@@ -199,6 +199,39 @@ class TrainedModel:
             if asked.get(name) is None and value is not None
         }
 
+    @torch.no_grad()
+    def node_inputs(self, graph: Any, x: Any) -> Tensor:
+        """What the network's layers read, one row for each node: all that graph and features come to.
+
+        For ``unifilter`` and its variants these are the features, filtered by what was learned,
+        ``[num_nodes, features]``. The layers compute each row on its own; :meth:`export_onnx` writes them to a file.
+
+        Args:
+            graph: As in :meth:`logits`.
+            x: Likewise.
+        """
+        features = self.prepare(x)
+        known = self.graph_of(graph, len(features))
+        self.network.eval()
+        return self.network.node_inputs(features, known)
+
+    def export_onnx(self, path: str | os.PathLike[str]) -> None:
+        """Write the layers as an ONNX file, for programs that have neither Python nor this package.
+
+        What needs the graph stays here: the file reads rows of :meth:`node_inputs`, any number of them, as its input
+        ``rows``, and gives ``outputs``, the same numbers as :meth:`logits` up to rounding. For classes and labels it
+        gives ``probabilities`` too, calibrated, and for numbers ``values`` in the unit of the target. What was trained
+        and the names of what is predicted are in its metadata. Needs the extra ``onnx``.
+
+        Methods that look at neighbors behind their layers are refused.
+
+        Args:
+            path: The file; it is whole or not there.
+        """
+        from unifilter.estimators.onnx_file import write_onnx
+
+        write_onnx(self, path)
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to a file: numbers and settings only, no code and nothing of the training graph."""
         from unifilter.estimators.model_file import save_model

@@ -92,6 +92,16 @@ class AdaptKry(GraphModule):
     def forward(self, x: Features, edge_index: EdgeIndex, edge_weight: Tensor | None = None) -> Tensor:
         return self.forward_rows(self.rows_of(x, self.graph_of(x, edge_index, edge_weight)))
 
+    def node_inputs(self, x: Features, edge_index: EdgeIndex, edge_weight: Tensor | None = None) -> Tensor:
+        """The weighted sum of the powers, or all of them side by side."""
+        rows = self.rows_of(x, self.graph_of(x, edge_index, edge_weight))
+        if isinstance(self.head, UniFilter):
+            return rows.combine(self.head.vector_weights().detach())
+        return rows.dense().flatten(1)
+
+    def on_node_inputs(self, rows: Tensor) -> Tensor:
+        return self.head.on_node_inputs(rows)
+
     def rows_of(self, x: Features, graph: Graph) -> BasisRows:
         """The rows that the model reads, of every node: they are computed once."""
         powers = averaged_powers(graph, as_dense(x), self.taus, self.hops)

@@ -42,6 +42,9 @@ class ASGC(GraphModule):
         self.linear.reset_parameters()
 
     def forward(self, x: Features, edge_index: EdgeIndex, edge_weight: Tensor | None = None) -> Tensor:
+        return self.forward_filtered(self.node_inputs(x, edge_index, edge_weight))
+
+    def node_inputs(self, x: Features, edge_index: EdgeIndex, edge_weight: Tensor | None = None) -> Tensor:
         graph, power = self.graph_of(x, edge_index, edge_weight), as_dense(x)
         weights = self.filter_weights.to(power)
         # A loop of weight 1 keeps what an isolated node has, so that every power of P is the same there.
@@ -51,7 +54,10 @@ class ASGC(GraphModule):
             power = graph.propagate(power, check_finite=False)
             total = total + weight * power
         total[alone] = start * weights.sum(dim=0)
-        return self.forward_filtered(total)
+        return total
+
+    def on_node_inputs(self, rows: Tensor) -> Tensor:
+        return self.forward_filtered(rows)
 
     def forward_filtered(self, rows: Tensor) -> Tensor:
         """Logits from what is precomputed: the filtered features of some rows."""

@@ -68,6 +68,21 @@ class GraphModule(nn.Module):
         """The factorization of the features that the filter was learned on, where it was learned on one."""
         return None
 
+    def node_inputs(self, x: Features, edge_index: EdgeIndex, edge_weight: Tensor | None = None) -> Tensor:
+        """What graph and features come to in evaluation: one row for each node, which the rest reads on its own.
+
+        ``model.on_node_inputs(model.node_inputs(x, edge_index))`` is ``model(x, edge_index)``. Models that look at
+        neighbors behind their layers have no such rows.
+        """
+        raise ValueError(
+            f"{type(self).__name__} looks at the neighbors of a node behind its layers, so there are no rows that hold "
+            "all it knows of a node: use a method that filters the features first, such as unifilter, sgc, sign or mlp"
+        )
+
+    def on_node_inputs(self, rows: Tensor) -> Tensor:
+        """Logits from rows of :meth:`node_inputs`, each computed on its own."""
+        raise NotImplementedError
+
     def graph_of(self, x: Features, edge_index: EdgeIndex, edge_weight: Tensor | None = None) -> Graph:
         """The graph with this model's self-loops, on the device of the features."""
         if edge_weight is not None and edge_weight.requires_grad:

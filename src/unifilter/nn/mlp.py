@@ -75,6 +75,12 @@ class MLP(GraphModule):
         dense = dropout(as_dense(x), self.rate)
         return self.behind_first(self.layers[0](dense), dense)
 
+    def node_inputs(self, x: Features, edge_index: EdgeIndex, edge_weight: Tensor | None = None) -> Tensor:
+        return as_dense(x)
+
+    def on_node_inputs(self, rows: Tensor) -> Tensor:
+        return self(rows)  # type: ignore[no-any-return]
+
     def forward_on(self, make_input: Callable[..., Tensor]) -> Tensor:
         """The same on an input that can be made and sent through the first layer at once: training takes less memory.
 

@@ -36,11 +36,17 @@ class SGC(GraphModule):
         self.linear.reset_parameters()
 
     def forward(self, x: Features, edge_index: EdgeIndex, edge_weight: Tensor | None = None) -> Tensor:
+        return self.forward_propagated(self.node_inputs(x, edge_index, edge_weight))
+
+    def node_inputs(self, x: Features, edge_index: EdgeIndex, edge_weight: Tensor | None = None) -> Tensor:
         graph = self.graph_of(x, edge_index, edge_weight)
         propagated = as_dense(x)
         for _ in range(self.hops):
             propagated = graph.propagate(propagated, check_finite=False)
-        return self.forward_propagated(propagated)
+        return propagated
+
+    def on_node_inputs(self, rows: Tensor) -> Tensor:
+        return self.forward_propagated(rows)
 
     def forward_propagated(self, rows: Tensor) -> Tensor:
         r"""Logits from what is precomputed: :math:`\tilde{\mathbf{P}}^K x` of some rows."""

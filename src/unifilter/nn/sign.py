@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from torch.nn.functional import linear
 
 from unifilter._internal.checks import check_choice, check_hops, check_rate
+from unifilter.graph import Graph
 from unifilter.kernels.dropout import dropout
 from unifilter.nn.graph_module import EdgeIndex, Features, GraphModule
 from unifilter.nn.input_linear import as_dense
@@ -63,11 +64,20 @@ class SIGN(GraphModule):
                 layer.reset_parameters()
 
     def forward(self, x: Features, edge_index: EdgeIndex, edge_weight: Tensor | None = None) -> Tensor:
-        graph = self.graph_of(x, edge_index, edge_weight)
+        return self.forward_powers(self._powers(x, self.graph_of(x, edge_index, edge_weight)))
+
+    def node_inputs(self, x: Features, edge_index: EdgeIndex, edge_weight: Tensor | None = None) -> Tensor:
+        r""":math:`x, \mathbf{P}x, \dots, \mathbf{P}^K x` side by side, ``[num_nodes, (hops + 1) in_channels]``."""
+        return torch.cat(self._powers(x, self.graph_of(x, edge_index, edge_weight)), dim=1)
+
+    def on_node_inputs(self, rows: Tensor) -> Tensor:
+        return self.forward_powers(torch.chunk(rows, self.hops + 1, dim=1))
+
+    def _powers(self, x: Features, graph: Graph) -> list[Tensor]:
         powers = [as_dense(x)]
         for _ in range(self.hops):
             powers.append(graph.propagate(powers[-1], check_finite=False))
-        return self.forward_powers(powers)
+        return powers
 
     def forward_powers(self, powers: Sequence[Tensor] | Tensor) -> Tensor:
         r"""Logits from what is precomputed: :math:`\mathbf{P}^k x` of some rows, ``[hops + 1, rows, in_channels]``."""

@@ -151,8 +151,17 @@ class UniFilter(GraphModule):
         if known is not None:
             self.attach(known.tridiagonal)
             return self._on_rows(self.rows_of(known))
-        filtered = apply_recurrence(graph, x, self._attached(), self.lanczos_weights())
-        return self.mlp(filtered)  # type: ignore[no-any-return]
+        return self.on_node_inputs(self._filtered(graph, x))
+
+    def node_inputs(self, x: Tensor, edge_index: EdgeIndex, edge_weight: Tensor | None = None) -> Tensor:  # type: ignore[override]
+        """The features, filtered by the learned polynomials, ``[num_nodes, in_channels]``."""
+        return self._filtered(self.graph_of(x, edge_index, edge_weight), x)
+
+    def on_node_inputs(self, rows: Tensor) -> Tensor:
+        return self.mlp(rows)  # type: ignore[no-any-return]
+
+    def _filtered(self, graph: Graph, x: Tensor) -> Tensor:
+        return apply_recurrence(graph, x, self._attached(), self.lanczos_weights())
 
     def _on_rows(self, rows: BasisRows) -> Tensor:
         if (rows.num_vectors, rows.channels) != (self.num_vectors, self.in_channels):
