@@ -13,7 +13,7 @@ EXTRAS = {
     "explore": ("starlette", "uvicorn"),
     "onnx": ("onnx",),
     "tensorboard": ("tensorboard",),
-    "mlflow": ("mlflow",),
+    "mlflow": ("mlflow", "sqlalchemy", "alembic"),
 }
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import shlex
 import sys
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import typer
@@ -27,7 +28,7 @@ from unifilter.cli.options import (
     parse_settings,
 )
 from unifilter.cli.output import mean_and_std, print_json, print_table, score_name, score_text
-from unifilter.data import FeatureScaling
+from unifilter.data import FeatureScaling, Split
 from unifilter.datasets import load_dataset
 from unifilter.factorization.factorization import Channels
 from unifilter.reports import verdict, write_report
@@ -35,6 +36,7 @@ from unifilter.runs.constant import CONSTANT_NAMES
 from unifilter.runs.left_out import UNTESTED, UNVALIDATED
 from unifilter.runs.plots import plot_histories, plot_weights
 from unifilter.runs.run import Run
+from unifilter.training import MLflowLog, TensorBoardLog, TrainingLog
 
 
 def train_command(
@@ -65,6 +67,13 @@ def train_command(
     baseline: Annotated[
         bool, typer.Option(help="Also train an MLP without the graph, to tell whether the graph helps.")
     ] = True,
+    log: Annotated[
+        Literal["tensorboard", "mlflow"] | None,
+        typer.Option(
+            help="Write losses and scores of every epoch: tensorboard, into the run folder; mlflow, to where MLflow is "
+            "set to write (MLFLOW_TRACKING_URI)."
+        ),
+    ] = None,
     allow_missing_classes: AllowMissingClasses = False,
     direction: DirectionOption = None,
     device: Device = "cpu",
@@ -73,6 +82,8 @@ def train_command(
 ) -> None:
     """Train a method on every split, print a table, and write a folder with report, records, model and plots."""
     check_methods(method)
+    if log is not None:
+        (TensorBoardLog if log == "tensorboard" else MLflowLog).check_installed()
     dataset = load_dataset(name_or_path, data_dir, direction=direction)
     changes = parse_settings(settings)
     given = {
@@ -100,7 +111,7 @@ def train_command(
         class_weight,
     )
     try:
-        for _ in run.train(verbose=not as_json):
+        for _ in run.train(verbose=not as_json, log=None if log is None else partial(_log, log, run)):
             pass
         if baseline:
             run.train_without_graph(verbose=not as_json)
@@ -164,6 +175,14 @@ def print_run(run: Run, report: dict[str, Any]) -> None:
     for sentence in [*verdict(report), *report["warnings"]]:
         typer.echo(sentence)
     typer.echo(f"\n{run.folder / 'report.html'}\n{run.folder}")
+
+
+def _log(kind: str, run: Run, split: Split) -> TrainingLog:
+    """Where the curves of a split go."""
+    if kind == "tensorboard":
+        return TensorBoardLog(run.folder / "tensorboard" / f"split-{split.index}")
+    name = f"{run.method.name} {split.name} {split.index}"
+    return MLflowLog(run.dataset.name, name, {"split": split.name, "index": split.index, **run.method.plain_settings()})
 
 
 def _tau(text: str | None) -> float | str | None:

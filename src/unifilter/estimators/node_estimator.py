@@ -9,7 +9,7 @@ import math
 import os
 import warnings
 from abc import abstractmethod
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal
@@ -38,7 +38,7 @@ from unifilter.estimators.inputs import (
 from unifilter.estimators.settings_signature import default_of
 from unifilter.estimators.trained_model import TrainedModel
 from unifilter.methods import Method, Problem, Workspace, find_method
-from unifilter.training import Task
+from unifilter.training import History, Task
 
 _DTYPES = {"float32": torch.float32, "float64": torch.float64}
 
@@ -181,6 +181,7 @@ class NodeEstimator(BaseEstimator):  # type: ignore[misc]
         *,
         sample_weight: Any = None,
         checkpoint: str | os.PathLike[str] | None = None,
+        on_epoch: Callable[[History], object] | None = None,
     ) -> Self:
         """Learn from the answers of the training nodes.
 
@@ -196,6 +197,9 @@ class NodeEstimator(BaseEstimator):  # type: ignore[misc]
             val: Nodes for early stopping; by default ``validation_fraction`` of the training nodes.
             sample_weight: How much each node counts, ``[num_nodes]``.
             checkpoint: A file that the state is saved to, and that an interrupted fit goes on from.
+            on_epoch: Called with the :class:`unifilter.training.History` after every epoch, such as a
+                :class:`unifilter.training.TensorBoardLog`. Where it returns ``True``, training stops there and the best
+                weights are kept.
 
         Where the graph was given to the constructor, call ``fit(nodes, y)`` with node indices and their answers;
         ``sample_weight`` then has one number for each of these nodes.
@@ -233,6 +237,7 @@ class NodeEstimator(BaseEstimator):  # type: ignore[misc]
             verbose=self.verbose,
             checkpoint=saved,
             fingerprint=_fingerprint(method, problem),
+            on_epoch=on_epoch,
         )
         # From here on nothing can fail: an estimator never is half of one fit and half of another.
         self._adopt(fitted, problem, found.names)

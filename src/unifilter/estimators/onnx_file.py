@@ -40,7 +40,7 @@ def write_onnx(model: TrainedModel, path: str | os.PathLike[str]) -> None:
     writer = _Writer(onnx, model.dtype)
     writer.node("Identity", [writer.write_layers(trace)], "outputs")
     answers, kind = _write_answers(writer, model)
-    width = ["nodes", len(model.classes)]
+    width: list[str | int | None] = ["nodes", len(model.classes)]
     graph = onnx.helper.make_graph(
         writer.nodes,
         "unifilter",

@@ -6,7 +6,8 @@ import hashlib
 import json
 import math
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
@@ -23,6 +24,7 @@ from unifilter.runs.record import record_of
 from unifilter.runs.run_folder import RunFolder
 from unifilter.runs.split_report import split_report
 from unifilter.runs.without_graph import NAME, mlp_like, score_without_graph
+from unifilter.training import TrainingLog
 
 # A run can be resumed with more splits, and with the same data found elsewhere: all else must be as it was.
 _MAY_CHANGE = ("source", "splits")
@@ -112,8 +114,15 @@ class Run:
                     "resume it with what it was started with, or pass another folder"
                 )
 
-    def train(self, verbose: bool = True) -> Iterator[dict[str, Any]]:
-        """Train what is missing, split by split; each record is on disk before it is yielded."""
+    def train(
+        self, verbose: bool = True, log: Callable[[Split], TrainingLog] | None = None
+    ) -> Iterator[dict[str, Any]]:
+        """Train what is missing, split by split; each record is on disk before it is yielded.
+
+        Args:
+            verbose: Whether to show progress.
+            log: Makes the log that the training on a split writes to.
+        """
         workspace = Workspace(self.dataset, self.device)
         done = {record["index"] for record in self.records}
         for split in self.splits:
@@ -121,14 +130,16 @@ class Run:
                 continue
             checkpoint = self.folder / "checkpoints" / f"split-{split.index}.pt"
             try:
-                fitted = fit(
-                    self.method,
-                    Problem(workspace, split.train, split.val, self._weights(split)),
-                    label=f"{self.dataset.name} {self.method.name} split {split.index}",
-                    verbose=verbose,
-                    checkpoint=checkpoint,
-                    fingerprint=f"{self.fingerprint} {split.index}",
-                )
+                with nullcontext() if log is None else log(split) as on_epoch:
+                    fitted = fit(
+                        self.method,
+                        Problem(workspace, split.train, split.val, self._weights(split)),
+                        label=f"{self.dataset.name} {self.method.name} split {split.index}",
+                        verbose=verbose,
+                        checkpoint=checkpoint,
+                        fingerprint=f"{self.fingerprint} {split.index}",
+                        on_epoch=on_epoch,
+                    )
             except ValueError:
                 self._forget_if_empty()
                 raise

@@ -5,6 +5,7 @@ from unifilter.training.metrics import all_scores, score
 from unifilter.training.stopping import EitherPatience, LossWindow, Patience, StopRule
 from unifilter.training.task import Classification, MultiLabel, Regression, Task
 from unifilter.training.trainer import DivergedWarning, History, Optimization, Optimizer, TrainingInterrupted, train
+from unifilter.training.training_log import MLflowLog, TensorBoardLog, TrainingLog
 
 __all__ = [
     "Checkpoint",
@@ -13,6 +14,7 @@ __all__ = [
     "EitherPatience",
     "History",
     "LossWindow",
+    "MLflowLog",
     "MultiLabel",
     "Optimization",
     "Optimizer",
@@ -20,7 +22,9 @@ __all__ = [
     "Regression",
     "StopRule",
     "Task",
+    "TensorBoardLog",
     "TrainingInterrupted",
+    "TrainingLog",
     "all_scores",
     "score",
     "train",
