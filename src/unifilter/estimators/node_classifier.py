@@ -12,6 +12,7 @@ import torch
 from sklearn.base import ClassifierMixin
 
 from unifilter._internal.checks import check_choice
+from unifilter._internal.type_aliases import FeatureLike, NodeIndex
 from unifilter.data import Classes, balanced_weights
 from unifilter.estimators.node_estimator import Answers, NodeEstimator
 from unifilter.estimators.targets import labels_per_node
@@ -74,7 +75,7 @@ class NodeClassifier(ClassifierMixin, NodeEstimator):  # type: ignore[misc]
         *,
         class_weight: Literal["balanced"] | dict[Any, float] | None = None,
         graph: Any = None,
-        x: Any = None,
+        x: FeatureLike | None = None,
         validation_fraction: float = 0.2,
         device: str | None = None,
         dtype: Literal["float32", "float64"] = "float32",
@@ -93,7 +94,9 @@ class NodeClassifier(ClassifierMixin, NodeEstimator):  # type: ignore[misc]
             **settings,
         )
 
-    def predict_proba(self, nodes: Any = None, *, graph: Any = None, x: Any = None) -> np.ndarray:
+    def predict_proba(
+        self, nodes: NodeIndex | None = None, *, graph: Any = None, x: FeatureLike | None = None
+    ) -> np.ndarray:
         """Probability of each class, ``[nodes, classes]``, calibrated on the validation nodes.
 
         Args:
@@ -106,7 +109,7 @@ class NodeClassifier(ClassifierMixin, NodeEstimator):  # type: ignore[misc]
         return self.model_.probabilities(logits)
 
     def predict_set(
-        self, alpha: float = 0.1, nodes: Any = None, *, graph: Any = None, x: Any = None
+        self, alpha: float = 0.1, nodes: NodeIndex | None = None, *, graph: Any = None, x: FeatureLike | None = None
     ) -> list[tuple[Any, ...]]:
         """For each node a set of classes that holds the true one with probability ``1 - alpha``, on average.
 

@@ -22,6 +22,7 @@ from torch import Tensor
 from typing_extensions import Self
 
 from unifilter._internal.checks import as_node_mask, check_choice
+from unifilter._internal.type_aliases import FeatureLike, Labels, NodeIndex
 from unifilter.data import NodeDataset, TableEncoder, TaskName, check_labeled, choose_nodes, pack_features
 from unifilter.estimators.findings import NothingLearnedWarning
 from unifilter.estimators.fitting import Fitted, delete_checkpoints, fit
@@ -96,7 +97,7 @@ class NodeEstimator(BaseEstimator):  # type: ignore[misc]
         method: str | Method | type[Method] = "unifilter",
         *,
         graph: Any = None,
-        x: Any = None,
+        x: FeatureLike | None = None,
         validation_fraction: float = 0.2,
         device: str | None = None,
         dtype: Literal["float32", "float64"] = "float32",
@@ -174,10 +175,10 @@ class NodeEstimator(BaseEstimator):  # type: ignore[misc]
     def fit(
         self,
         graph: Any,
-        x: Any = None,
-        y: Any = None,
-        train: Any = None,
-        val: Any = None,
+        x: FeatureLike | Labels | None = None,
+        y: Labels | None = None,
+        train: NodeIndex | None = None,
+        val: NodeIndex | None = None,
         *,
         sample_weight: Any = None,
         checkpoint: str | os.PathLike[str] | None = None,
@@ -294,7 +295,7 @@ class NodeEstimator(BaseEstimator):  # type: ignore[misc]
         self._adopt(best[0], problem, self.model_.classes)
         return rows
 
-    def predict(self, nodes: Any = None, *, graph: Any = None, x: Any = None) -> np.ndarray:
+    def predict(self, nodes: NodeIndex | None = None, *, graph: Any = None, x: FeatureLike | None = None) -> np.ndarray:
         """The answer for each node: its most probable class, its labels as ``bool [nodes, labels]``, or a number.
 
         Args:
@@ -306,7 +307,9 @@ class NodeEstimator(BaseEstimator):  # type: ignore[misc]
         logits = self._logits(nodes, graph, x)
         return self.model_.answers(logits)
 
-    def score(self, y: Any, nodes: Any = None, *, graph: Any = None, x: Any = None) -> float:
+    def score(
+        self, y: Any, nodes: NodeIndex | Labels | None = None, *, graph: Any = None, x: FeatureLike | None = None
+    ) -> float:
         """The estimator's metric on some nodes, by default on all whose answer is in ``y``.
 
         Args:
@@ -321,7 +324,9 @@ class NodeEstimator(BaseEstimator):  # type: ignore[misc]
         task, logits, chosen = self._asked(y, nodes, graph, x)
         return task.score(self.model_.method.metric, logits[chosen], chosen)
 
-    def evaluate(self, y: Any, nodes: Any = None, *, graph: Any = None, x: Any = None) -> Any:
+    def evaluate(
+        self, y: Any, nodes: NodeIndex | Labels | None = None, *, graph: Any = None, x: FeatureLike | None = None
+    ) -> Any:
         """A report on some nodes: every score, the constant answer it has to beat, and where it errs.
 
         Args:

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from sklearn.base import RegressorMixin
 
+from unifilter._internal.type_aliases import FeatureLike, NodeIndex
 from unifilter.data import TaskName
 from unifilter.estimators.node_estimator import Answers, NodeEstimator
 from unifilter.estimators.targets import numbers_per_node
@@ -58,7 +59,7 @@ class NodeRegressor(RegressorMixin, NodeEstimator):  # type: ignore[misc]
     _learns: ClassVar[TaskName] = "regression"
 
     def predict_interval(
-        self, alpha: float = 0.1, nodes: Any = None, *, graph: Any = None, x: Any = None
+        self, alpha: float = 0.1, nodes: NodeIndex | None = None, *, graph: Any = None, x: FeatureLike | None = None
     ) -> np.ndarray:
         """An interval for each node that holds the true number with probability ``1 - alpha``, on average.
 

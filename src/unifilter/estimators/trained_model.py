@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from unifilter._internal.type_aliases import FeatureLike
 from unifilter.bases import Basis, Tridiagonal
 from unifilter.data import ArrayPreparation, DataWarning, Preparation, TaskName
 from unifilter.estimators.calibration import Calibration
@@ -90,7 +91,7 @@ class TrainedModel:
         )
 
     @torch.no_grad()
-    def logits(self, graph: Any, x: Any) -> Tensor:
+    def logits(self, graph: Any, x: FeatureLike) -> Tensor:
         """Outputs of the network for every node, ``[num_nodes, outputs]``.
 
         Args:
@@ -114,7 +115,7 @@ class TrainedModel:
         """
         return as_graph(graph, num_nodes, self_loops=self.network.self_loops, direction=self.direction)
 
-    def prepare(self, x: Any, *, seen: bool = False) -> Tensor:
+    def prepare(self, x: FeatureLike, *, seen: bool = False) -> Tensor:
         """Features as the network takes them: in its precision, and scaled or encoded as in training.
 
         Args:
@@ -200,7 +201,7 @@ class TrainedModel:
         }
 
     @torch.no_grad()
-    def node_inputs(self, graph: Any, x: Any) -> Tensor:
+    def node_inputs(self, graph: Any, x: FeatureLike) -> Tensor:
         """What the network's layers read, one row for each node: all that graph and features come to.
 
         For ``unifilter`` and its variants these are the features, filtered by what was learned,

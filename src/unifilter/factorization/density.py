@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor
 
+from unifilter._internal.type_aliases import FeatureLike
 from unifilter.bases import Tridiagonal
 from unifilter.factorization.factorization import factorize
 from unifilter.graph import Graph
@@ -38,7 +38,7 @@ def density_of(tridiagonal: Tridiagonal) -> SpectralDensity:
     return SpectralDensity((1 - values).flip(-1).clamp(0, 2).T, energy.flip(-1).T)
 
 
-def spectral_density(graph: Graph, x: Any, hops: int = 20) -> SpectralDensity:
+def spectral_density(graph: Graph, x: FeatureLike, hops: int = 20) -> SpectralDensity:
     r"""How the energy of each signal is spread over the graph's frequencies.
 
     ``hops`` Lanczos steps give the ``hops + 1`` points and weights that reproduce the moments

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from unifilter._internal.checks import as_feature_matrix, check_choice, check_count, check_hops
+from unifilter._internal.type_aliases import FeatureLike
 from unifilter.bases import Basis, Heterophily, Tridiagonal, make_basis
 from unifilter.graph import Graph
 from unifilter.kernels.combine import combine
@@ -23,7 +24,7 @@ Channels = Literal["each", "shared"]
 @overload
 def factorize(
     graph: Graph,
-    x: Any,
+    x: FeatureLike,
     hops: int = 10,
     *,
     reorthogonalize: bool | None = None,
@@ -44,7 +45,7 @@ def factorize(graph: Graph, x: Any, hops: int = 10, *, channels: Channels) -> Fa
 
 def factorize(
     graph: Graph,
-    x: Any,
+    x: FeatureLike,
     hops: int = 10,
     *,
     reorthogonalize: bool | None = None,
@@ -111,7 +112,7 @@ def factorize(
 
 def factorize_each(
     graph: Graph,
-    x: Any,
+    x: FeatureLike,
     hops: int,
     reorthogonalize: bool | None = None,
     columns_per_block: int | None = None,

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from unifilter._internal.checks import as_node_mask, consecutive_labels
+from unifilter._internal.type_aliases import Labels, NodeIndex
 
 if TYPE_CHECKING:
     from unifilter.graph.graph import Graph
 
 
-def edge_homophily(graph: Graph, labels: Any) -> float:
+def edge_homophily(graph: Graph, labels: Labels) -> float:
     r"""The share of edges that join two nodes of one class,
 
     .. math:: h = \frac{|\{(u, v) \in \mathcal{E} : y_u = y_v\}|}{|\mathcal{E}|},
@@ -40,7 +41,7 @@ def edge_homophily(graph: Graph, labels: Any) -> float:
     return _known_edges(graph, _classes(graph, labels)).homophily
 
 
-def node_homophily(graph: Graph, labels: Any) -> float:
+def node_homophily(graph: Graph, labels: Labels) -> float:
     r"""The share of a node's neighbors that are of its class, averaged over nodes,
 
     .. math:: \frac{1}{|\mathcal{V}'|} \sum_{v \in \mathcal{V}'}
@@ -65,7 +66,7 @@ def node_homophily(graph: Graph, labels: Any) -> float:
     return float((edges.same_degree[reached] / edges.degree[reached]).mean())
 
 
-def class_homophily(graph: Graph, labels: Any) -> float:
+def class_homophily(graph: Graph, labels: Labels) -> float:
     r"""How far each class exceeds the homophily that its size alone would give it,
 
     .. math:: \frac{1}{C - 1} \sum_{k} \max\left(0,\; h_k - \frac{|\mathcal{C}_k|}{n}\right), \qquad
@@ -98,7 +99,7 @@ def class_homophily(graph: Graph, labels: Any) -> float:
     return float(np.maximum(excess, 0).sum() / (num_classes - 1))
 
 
-def adjusted_homophily(graph: Graph, labels: Any) -> float:
+def adjusted_homophily(graph: Graph, labels: Labels) -> float:
     r"""Edge homophily against what random edges between nodes of the same degrees would give,
 
     .. math:: \frac{h - \sum_k p_k^2}{1 - \sum_k p_k^2}, \qquad
@@ -160,7 +161,7 @@ class HomophilyEstimate(float):
         return float.__repr__(self)
 
 
-def estimate_homophily(graph: Graph, labels: Any, train: Any) -> HomophilyEstimate:
+def estimate_homophily(graph: Graph, labels: Labels, train: NodeIndex) -> HomophilyEstimate:
     r"""Edge homophily from the training labels alone, with its standard error.
 
     Counts the edges whose two ends are both training nodes with a known label. Other labels are never looked at.

@@ -112,7 +112,7 @@ class TensorBoardLog(TrainingLog):
 
         names = (self.folder / f"training-{one}" for one in count(1))
         free = next(path for path in names if not path.exists())
-        self._writer = SummaryWriter(str(free))  # type: ignore[no-untyped-call]
+        self._writer = SummaryWriter(str(free))
 
     def _write(self, epoch: int, numbers: Mapping[str, float]) -> None:
         for name, value in numbers.items():

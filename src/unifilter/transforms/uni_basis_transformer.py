@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from typing_extensions import Self
 
 from unifilter._internal.checks import as_feature_matrix, check_fraction, check_hops
+from unifilter._internal.type_aliases import FeatureLike, Labels, NodeIndex
 from unifilter.bases import Basis, make_basis
 from unifilter.data import Classes
 from unifilter.factorization import BasisRows, Factorization, factorize
@@ -57,7 +58,7 @@ class UniBasisTransformer(TransformerMixin, BaseEstimator):
     def __init__(
         self,
         graph: Any,
-        x: Any = None,
+        x: FeatureLike | None = None,
         *,
         hops: int = 10,
         basis: str | Basis | type[Basis] = "uni",
@@ -71,7 +72,7 @@ class UniBasisTransformer(TransformerMixin, BaseEstimator):
         self.tau = tau
         self.homophily = homophily
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: NodeIndex, y: Labels | None = None) -> Self:
         """Fix the basis: its homophily comes from the parameter, or from the labels ``y``."""
         graph = as_graph(self.graph)
         self.homophily_ = self._find_homophily(graph, X, y)
