@@ -34,6 +34,7 @@ from .factorization import Factorization as Factorization
 from .factorization import SharedDiagnostics as SharedDiagnostics
 from .factorization import SharedFactorization as SharedFactorization
 from .factorization import SpectralDensity as SpectralDensity
+from .factorization import StoredFactorization as StoredFactorization
 from .factorization import density_of as density_of
 from .factorization import factorize as factorize
 from .factorization import spectral_density as spectral_density

@@ -2,10 +2,12 @@
 
 from unifilter.factorization.basis_rows import BasisRows
 from unifilter.factorization.density import SpectralDensity, density_of, spectral_density
+from unifilter.factorization.diagnostics import Diagnostics
 from unifilter.factorization.eigendecomposition import Eigenpairs, eigenpairs
-from unifilter.factorization.factorization import Diagnostics, Factorization, factorize
+from unifilter.factorization.factorization import Factorization, factorize
 from unifilter.factorization.recurrence import apply_recurrence
 from unifilter.factorization.shared import SharedDiagnostics, SharedFactorization
+from unifilter.factorization.stored import StoredFactorization
 
 __all__ = [
     "BasisRows",
@@ -15,6 +17,7 @@ __all__ = [
     "SharedDiagnostics",
     "SharedFactorization",
     "SpectralDensity",
+    "StoredFactorization",
     "apply_recurrence",
     "density_of",
     "eigenpairs",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, overload
 
@@ -10,15 +12,18 @@ from torch import Tensor
 
 from unifilter._internal.checks import as_feature_matrix, check_choice, check_count, check_hops
 from unifilter._internal.type_aliases import FeatureLike
-from unifilter.bases import Basis, Heterophily, Tridiagonal, make_basis
+from unifilter.bases import Basis, Tridiagonal, make_basis
+from unifilter.factorization.diagnostics import Diagnostics
 from unifilter.graph import Graph
 from unifilter.kernels.combine import combine
 from unifilter.kernels.lanczos import lanczos
 
 if TYPE_CHECKING:
     from unifilter.factorization.shared import SharedFactorization
+    from unifilter.factorization.stored import StoredFactorization
 
 Channels = Literal["each", "shared"]
+Storage = Literal["float32", "float16"]
 
 
 @overload
@@ -43,6 +48,22 @@ def factorize(
 def factorize(graph: Graph, x: Any, hops: int = 10, *, channels: Channels) -> Factorization | SharedFactorization: ...
 
 
+@overload
+def factorize(
+    graph: Graph,
+    x: FeatureLike | str | os.PathLike[str],
+    hops: int = 10,
+    *,
+    reorthogonalize: bool | None = None,
+    channels: Literal["each"] = "each",
+    store: str | os.PathLike[str],
+    memory_limit: str | int | None = None,
+    nodes: Any = None,
+    storage: Storage = "float32",
+    on_progress: Callable[[int, int], object] | None = None,
+) -> StoredFactorization: ...
+
+
 def factorize(
     graph: Graph,
     x: FeatureLike,
@@ -53,7 +74,12 @@ def factorize(
     channels: Channels = "each",
     sketch: int | None = None,
     seed: int = 0,
-) -> Factorization | SharedFactorization:
+    store: str | os.PathLike[str] | None = None,
+    memory_limit: str | int | None = None,
+    nodes: Any = None,
+    storage: Storage = "float32",
+    on_progress: Callable[[int, int], object] | None = None,
+) -> Factorization | SharedFactorization | StoredFactorization:
     r"""Lanczos factorization of the graph as each feature column sees it.
 
     For every column, :math:`\mathbf{P}\mathbf{V} = \mathbf{V}\mathbf{T}` with orthonormal :math:`\mathbf{V}` and
@@ -84,6 +110,15 @@ def factorize(
             accuracy of the mean angle, which ``diagnostics()`` estimates. A sketch that is no smaller than the number
             of columns is not made.
         seed: Of the sketch.
+        store: A folder. The vectors are then written there, some columns at a time, and need not fit into memory; what
+            an interrupted call has finished is taken over by the next one. ``x`` may then also be the path of a
+            ``.npy`` file, which is read block by block.
+        memory_limit: With a store, how much memory this process may take, such as ``"4GB"``; by default what is free.
+        nodes: With a store, a mask or indices of the only nodes whose rows are kept, such as those with a label: all
+            that training reads. The others are computed again when they are needed.
+        storage: With a store, ``"float32"``, or ``"float16"``, which takes half the room and loses digits; the result
+            says how many (``storage_error``). Features in double precision are stored as such or not at all.
+        on_progress: With a store, called after each block with the number of finished blocks and of all.
 
     Example:
         >>> import torch
@@ -98,6 +133,28 @@ def factorize(
         SharedFactorization(hops=2, num_nodes=5, channels=2, dtype=torch.float32, sketch=None)
     """
     check_choice("channels", channels, ("each", "shared"))
+    if store is None and (memory_limit is not None or nodes is not None or storage != "float32"):
+        raise ValueError('memory_limit, nodes and storage are for a store: name its folder, store="folder"')
+    if store is not None and channels == "shared":
+        raise ValueError('channels="shared" has no vectors to store: leave store out')
+    if store is not None:
+        from unifilter.factorization.stored import factorize_to_store
+
+        if columns_per_block is not None or sketch is not None:
+            raise ValueError(
+                "with a store, memory_limit decides on the columns of a block: leave out the other setting"
+            )
+        return factorize_to_store(
+            graph,
+            x,
+            hops,
+            store,
+            reorthogonalize=reorthogonalize,
+            memory_limit=memory_limit,
+            nodes=nodes,
+            storage=storage,
+            on_progress=on_progress,
+        )
     if channels == "each":
         if sketch is not None:
             raise ValueError('a sketch is for channels="shared": leave it out, or pass channels="shared" too')
@@ -129,12 +186,12 @@ def factorize_each(
     return Factorization(vectors, Tridiagonal(alpha, beta, norm, dimension))
 
 
-def check_lengths(norm: Tensor) -> None:
-    """Refuse columns whose length the precision cannot hold."""
+def check_lengths(norm: Tensor, first: int = 0) -> None:
+    """Refuse columns whose length the precision cannot hold; ``first`` is the number of the first of them."""
     wrong = ~torch.isfinite(norm)
     if wrong.any():
         raise ValueError(
-            f"feature column {int(wrong.nonzero()[0])} is longer than the largest {str(norm.dtype)[6:]} number "
+            f"feature column {first + int(wrong.nonzero()[0])} is longer than the largest {str(norm.dtype)[6:]} number "
             f"({torch.finfo(norm.dtype).max:.1e}): divide it by a number ({int(wrong.sum())} such columns in all)"
         )
 
@@ -247,51 +304,9 @@ class Factorization(OnTridiagonal):
         Args:
             homophily: Where the angles of the heterophily basis are compared with Theorem 4.3.
         """
-        rows = Heterophily(homophily).coefficients(self.tridiagonal)
-        orthogonality, angle = [], []
+        gram = []
         # Gram matrices of a few columns at a time: the copy stays a small part of the vectors.
         for start in range(0, self.channels, 64):
-            columns = slice(start, start + 64)
-            vectors = self.vectors[:, :, columns].permute(2, 0, 1)
-            reached = self.tridiagonal.reached[:, columns].T
-            gram = (vectors @ vectors.transpose(1, 2)).double()
-            loss = gram - torch.diag_embed(reached.double())
-            # A row on vectors that were not reached has no angle to be wrong.
-            mixing = rows[:, :, columns].permute(2, 0, 1).double() * reached[:, :, None]
-            orthogonality.append(loss.abs().amax(dim=(1, 2)))
-            angle.append((mixing @ loss @ mixing.transpose(1, 2)).abs().amax(dim=(1, 2)))
-        return Diagnostics(torch.cat(orthogonality), torch.cat(angle), self.dimension, self.hops)
-
-
-@dataclass(frozen=True, repr=False)
-class Diagnostics:
-    """Accuracy of a factorization.
-
-    Attributes:
-        orthogonality_loss: Largest entry of ``|V^T V - I|`` over the reached vectors, ``[channels]``.
-        angle_error: Largest deviation of an inner product of the heterophily basis from Theorem 4.3, ``[channels]``.
-        dimension: Reached dimension, ``[channels]``.
-        hops: Number of hops.
-    """
-
-    orthogonality_loss: Tensor
-    angle_error: Tensor
-    dimension: Tensor
-    hops: int
-
-    @property
-    def broken_down(self) -> Tensor:
-        """Non-zero channels that span fewer than ``hops + 1`` dimensions, as indices."""
-        return ((self.dimension > 0) & (self.dimension <= self.hops)).nonzero().flatten()
-
-    @property
-    def zero_columns(self) -> Tensor:
-        """Channels without any signal, as indices."""
-        return (self.dimension == 0).nonzero().flatten()
-
-    def __repr__(self) -> str:
-        return (
-            f"{type(self).__name__}(orthogonality_loss={self.orthogonality_loss.max():.1e}, "
-            f"angle_error={self.angle_error.max():.1e}, broken_down={len(self.broken_down)}, "
-            f"zero_columns={len(self.zero_columns)}, channels={len(self.dimension)})"
-        )
+            vectors = self.vectors[:, :, start : start + 64].permute(2, 0, 1)
+            gram.append((vectors @ vectors.transpose(1, 2)).double())
+        return Diagnostics.from_gram(torch.cat(gram), self.tridiagonal, homophily)

@@ -1,0 +1,7 @@
+"""Factorizations that are larger than memory: block by block of columns in a folder."""
+
+from unifilter.factorization.stored.build import factorize_to_store
+from unifilter.factorization.stored.memory_plan import in_memory_bytes
+from unifilter.factorization.stored.stored_factorization import StoredFactorization
+
+__all__ = ["StoredFactorization", "factorize_to_store", "in_memory_bytes"]

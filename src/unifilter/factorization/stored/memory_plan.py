@@ -1,0 +1,87 @@
+"""How many columns fit into memory at once, and what all of them would take."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+
+from unifilter._internal.memory import resident_bytes, said_bytes
+
+# What a compiled kernel works on together: columns of a block are whole multiples where there is room, so that blocks
+# of any width give the same numbers.
+_LANE_BYTES = 64
+# Compiled kernels, buffers for files, and what is never accounted for exactly.
+_OVERHEAD = 200 << 20
+# Larger blocks are not faster, and more is lost with one.
+_LARGEST_BLOCK = 8 << 30
+# Per stored entry: the components of the graph, which are looked for where a signal is on a few nodes.
+_COMPONENT_BYTES = 32
+
+
+@dataclass(frozen=True)
+class MemoryPlan:
+    """What a factorization needs, by the number of columns that are worked on together.
+
+    Attributes:
+        nodes, entries: Of the graph.
+        hops: Number of hops.
+        itemsize: Bytes of a number.
+        dense: Whether a block of features is a dense copy.
+        on_few_nodes: Whether some signal is not zero on no more nodes than there are hops.
+        kept_rows: How many rows are gathered from each block; 0 where all of it is stored.
+    """
+
+    nodes: int
+    entries: int
+    hops: int
+    itemsize: int
+    dense: bool
+    on_few_nodes: bool
+    kept_rows: int
+
+    @property
+    def lanes(self) -> int:
+        return _LANE_BYTES // self.itemsize
+
+    def block_bytes(self, width: int) -> int:
+        """What a block of so many columns needs, beside what the process has already."""
+        n, size, lanes = self.nodes, self.itemsize, self.lanes
+        vectors = (self.hops + 1) * n * width * size
+        threads = torch.get_num_threads()
+        padded = -(-width // lanes) * lanes
+        padded += (min(threads, padded // lanes) - 1) * lanes if padded % (threads * lanes) else 0
+        scratch = 2 * n * padded * size
+        if self.itemsize == 4:
+            # Channels that single precision cannot decide, an eighth of a block at a time, in double precision.
+            again = max(1, width // 8)
+            scratch = max(scratch, (self.hops + 1) * n * again * 8 + 2 * n * max(8, again) * 8 + n * again * 8)
+        degrees = n * (24 + 3 * size + threads * size)
+        features = n * width * size if self.dense else 0
+        components = self.entries * _COMPONENT_BYTES if self.on_few_nodes else 0
+        kept = self.kept_rows * (self.hops + 1) * width * size
+        return vectors + max(scratch, components) + degrees + features + kept
+
+    def width(self, limit: int, channels: int) -> int:
+        """The widest block that fits; refused where not even one column does."""
+        beside = resident_bytes() + _OVERHEAD
+        room = min(limit - beside, _LARGEST_BLOCK)
+        if limit - beside < self.block_bytes(1):
+            raise ValueError(
+                f"a single feature column on {self.nodes:,} nodes with {self.hops} hops needs "
+                f"{said_bytes(beside + self.block_bytes(1))} of memory ({said_bytes(beside)} of it for the program and "
+                f"what is loaded), and memory_limit is {said_bytes(limit)}: raise it to that at least"
+            )
+        step = self.lanes * torch.get_num_threads()
+        for unit in (step, self.lanes, 1):
+            widest = 0
+            while self.block_bytes(widest + unit) <= max(room, self.block_bytes(1)) and widest < channels:
+                widest += unit
+            if widest:
+                return min(widest, channels)
+        return 1
+
+
+def in_memory_bytes(nodes: int, channels: int, hops: int, itemsize: int) -> int:
+    """What :func:`unifilter.factorize` takes without a store: the vectors, work space, and the features twice."""
+    return nodes * channels * itemsize * (hops + 1) + nodes * (64 * itemsize + 40)
