@@ -157,6 +157,7 @@ def _train(
         verbose=verbose,
         checkpoint=checkpoint,
         on_epoch=on_epoch,
+        announce=learner.announce,
     )
     return learner, history, filter_unmoved(before, _filter_of(learner))
 
@@ -178,7 +179,10 @@ def _finish(
     # Not more rows than in training, so that this last pass needs no more memory. A model that computes the whole graph
     # each time does so once.
     rows = max(len(problem.train), _ROWS_AT_ONCE) if learner.row_wise else len(every)
-    logits = torch.cat([learner.forward(part) for part in torch.split(every, rows)]).cpu()
+    if learner.everywhere is not None:
+        logits = learner.everywhere()
+    else:
+        logits = torch.cat([learner.forward(part) for part in torch.split(every, rows)]).cpu()
     check_outputs(logits)
     task, names = problem.task.to("cpu"), problem.dataset.class_values
     # Validation nodes that the weights have seen say nothing about how sure the model may be.

@@ -38,7 +38,7 @@ from unifilter.estimators.inputs import (
 )
 from unifilter.estimators.settings_signature import default_of
 from unifilter.estimators.trained_model import TrainedModel
-from unifilter.methods import Method, Problem, Workspace, find_method
+from unifilter.methods import Method, Problem, Storage, Workspace, find_method
 from unifilter.training import History, Task
 
 _DTYPES = {"float32": torch.float32, "float64": torch.float64}
@@ -183,6 +183,8 @@ class NodeEstimator(BaseEstimator):  # type: ignore[misc]
         sample_weight: Any = None,
         checkpoint: str | os.PathLike[str] | None = None,
         on_epoch: Callable[[History], object] | None = None,
+        memory_limit: str | int | None = None,
+        store: str | os.PathLike[str] | None = None,
     ) -> Self:
         """Learn from the answers of the training nodes.
 
@@ -201,6 +203,10 @@ class NodeEstimator(BaseEstimator):  # type: ignore[misc]
             on_epoch: Called with the :class:`unifilter.training.History` after every epoch, such as a
                 :class:`unifilter.training.TensorBoardLog`. Where it returns ``True``, training stops there and the best
                 weights are kept.
+            memory_limit: How much memory this process may take, such as ``"4GB"``. Where the factorization exceeds it,
+                it is kept on the disk; UniFilter and its variants can do that. By default everything is in memory, and
+                what does not fit is refused.
+            store: A folder that keeps it for the next time; by default it is deleted with the estimator.
 
         Where the graph was given to the constructor, call ``fit(nodes, y)`` with node indices and their answers;
         ``sample_weight`` then has one number for each of these nodes.
@@ -228,7 +234,10 @@ class NodeEstimator(BaseEstimator):  # type: ignore[misc]
         dataset = self._dataset(known_graph, x, found)
         weights = node_weights(sample_weight, nodes, known_graph.num_nodes)
         problem = Problem(
-            self._workspace_for(dataset), train_nodes, val_nodes, self._weights(weights, found, train_nodes)
+            self._workspace_for(dataset, Storage.of(memory_limit, store)),
+            train_nodes,
+            val_nodes,
+            self._weights(weights, found, train_nodes),
         )
         saved = None if checkpoint is None else Path(checkpoint)
         fitted = fit(
@@ -275,7 +284,7 @@ class NodeEstimator(BaseEstimator):  # type: ignore[misc]
         if self._nodes is None or self.data_ is None:
             raise ValueError("a loaded model has no training data to sweep on: call fit first")
         values = {name: list(some) for name, some in settings.items()}
-        problem = Problem(self._workspace_for(self.data_), *self._nodes, self._node_weights)
+        problem = Problem(self._workspace_for(self.data_, self._storage), *self._nodes, self._node_weights)
         problem.workspace.expect_hops(0, *values.get("hops", ()))
         rows: list[SweepRow] = []
         best: tuple[Fitted, SweepRow] | None = None
@@ -417,23 +426,30 @@ class NodeEstimator(BaseEstimator):  # type: ignore[misc]
         self._logits_: Tensor | None = None
         self._nodes: tuple[np.ndarray, np.ndarray] | None = None
         self._node_weights: np.ndarray | None = None
+        self._storage: Storage | None = None
 
     def _adopt(self, fitted: Fitted, problem: Problem, names: np.ndarray) -> None:
         self._take(dataclasses.replace(fitted.model, classes=names))
         self.data_, self.history_ = problem.dataset, fitted.history
         self._logits_, self._nodes, self._node_weights = fitted.logits, (problem.train, problem.val), problem.weights
+        self._storage = problem.workspace.storage
 
-    def _workspace_for(self, dataset: NodeDataset) -> Workspace:
+    def _workspace_for(self, dataset: NodeDataset, storage: Storage | None) -> Workspace:
         """The workspace of the last fit where graph and features are the same, with its factorizations."""
         device = self.device or "cpu"
-        key = (dataset.graph.checksum, dataset.inputs_digest, str(dataset.features.dtype), device)
+        kept = None if storage is None else (storage.memory_limit, storage.folder)
+        key = (dataset.graph.checksum, dataset.inputs_digest, str(dataset.features.dtype), device, kept)
         # Clones of an estimator that was given its graph share the graph, and so what is kept there.
         known_key, known = (
             getattr(self, "_workspace", (None, None))
             if self.graph is None
             else dataset.graph.cache.get("workspace", (None, None))
         )
-        workspace = known.with_labels(dataset) if known is not None and known_key == key else Workspace(dataset, device)
+        workspace = (
+            known.with_labels(dataset)
+            if known is not None and known_key == key
+            else Workspace(dataset, device, storage)
+        )
         if self.graph is None:
             self._workspace = key, workspace
         else:
@@ -472,6 +488,8 @@ class NodeEstimator(BaseEstimator):  # type: ignore[misc]
         # The workspace holds factorizations, which are large and computed again when they are needed.
         state: dict[str, Any] = {**super().__getstate__()}
         state.pop("_workspace", None)
+        if "_storage" in state:
+            state["_storage"] = None
         return state
 
 

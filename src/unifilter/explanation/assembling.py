@@ -20,7 +20,7 @@ from unifilter.explanation.curves import GRID
 from unifilter.explanation.label_report import LabelReport, report_labels
 from unifilter.explanation.spectral_explanation import SpectralExplanation
 from unifilter.explanation.universal import universal_parameters
-from unifilter.factorization import Factorization, factorize
+from unifilter.factorization import Factorization, StoredFactorization, tridiagonals
 from unifilter.graph import Graph, edge_homophily, estimate_homophily
 from unifilter.runs import RunFolder, response_quartiles
 
@@ -31,7 +31,7 @@ _FEATURE_HOPS = 10
 
 
 def explain(
-    subject: Factorization | NodeEstimator | TrainedModel | str | os.PathLike[str],
+    subject: Factorization | StoredFactorization | NodeEstimator | TrainedModel | str | os.PathLike[str],
     *,
     graph: Graph | None = None,
     labels: Any = None,
@@ -88,7 +88,7 @@ def explain(
 
 
 def _found_in(subject: Any, dataset: NodeDataset | None, data_dir: str | Path | None) -> dict[str, Any]:
-    if isinstance(subject, Factorization):
+    if isinstance(subject, (Factorization, StoredFactorization)):
         known = {} if dataset is None else {"name": dataset.name, "graph": dataset.graph, **_answers_in(dataset)}
         return {"tridiagonal": subject.tridiagonal, **known}
     if isinstance(subject, NodeEstimator):
@@ -113,7 +113,7 @@ def _found_in_model(model: TrainedModel, dataset: NodeDataset | None) -> dict[st
         if model.tridiagonal is None:
             # The method works without a factorization, but the spectrum of the features is read from one.
             hops = getattr(model.method, "hops", None) or _FEATURE_HOPS
-            found["tridiagonal"] = factorize(graph, model.prepare(dataset.inputs, seen=True), hops).tridiagonal
+            found["tridiagonal"] = tridiagonals(graph, model.prepare(dataset.inputs, seen=True), hops)
     if found["tridiagonal"] is None:
         raise ValueError(
             f"a {model.method.name} model on its own does not know the spectrum of any features: explain the fitted "

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from unifilter.factorization import factorize
+from unifilter.factorization import tridiagonals
 from unifilter.factorization.energy import EnergyShare, energy_share
 from unifilter.factorization.typical import with_signal
 from unifilter.graph import Graph, adjusted_homophily, class_homophily, edge_homophily, node_homophily
@@ -69,7 +69,7 @@ def report_labels(graph: Graph, labels: np.ndarray, names: tuple[str, ...], hops
         return None
     indicators = (labels[:, None] == present).astype(np.float64)
     signals = np.where(known[:, None], indicators - indicators[known].mean(axis=0), 0.0)
-    tridiagonal, _ = with_signal(factorize(graph, signals, hops).tridiagonal)
+    tridiagonal, _ = with_signal(tridiagonals(graph, signals, hops))
     energy = energy_share(tridiagonal)
     homophily = _by_class(graph, labels, present)
     classes = tuple(
@@ -93,14 +93,13 @@ def report_labels(graph: Graph, labels: np.ndarray, names: tuple[str, ...], hops
 
 
 def _by_class(graph: Graph, labels: np.ndarray, present: np.ndarray) -> list[float | None]:
-    ends = labels[graph.edges()[0].cpu().numpy()]
-    ends = ends[:, (ends >= 0).all(axis=0)]
-    shares: list[float | None] = []
-    for index in present:
-        degree = int((ends == index).sum())
-        inside = 2 * int((ends == index).all(axis=0).sum())
-        shares.append(inside / degree if degree else None)
-    return shares
+    degree, inside = np.zeros((2, int(present.max()) + 1), dtype=np.int64)
+    for block, _ in graph.edge_blocks():
+        ends = labels[block.cpu().numpy()]
+        ends = ends[:, (ends >= 0).all(axis=0)]
+        degree += np.bincount(ends.ravel(), minlength=len(degree))
+        inside += 2 * np.bincount(ends[0, ends[0] == ends[1]], minlength=len(degree))
+    return [inside[index] / degree[index] if degree[index] else None for index in present]
 
 
 def _where_defined(measure: Callable[[Graph, torch.Tensor], float], graph: Graph, labels: np.ndarray) -> float | None:

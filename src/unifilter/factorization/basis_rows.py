@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,8 +16,46 @@ from unifilter.factorization.shared import SharedFactorization
 from unifilter.kernels.combine_rows import combine_rows
 
 
+class RowsOfBasis(ABC):
+    """Basis vectors of some nodes, wherever their Lanczos vectors are: what a model reads.
+
+    Attributes:
+        coefficients: The basis on the Lanczos vectors, ``[num_vectors, hops + 1, channels]``; ``None`` where they are
+            the basis.
+        nodes: Which nodes the rows are of, int64.
+    """
+
+    coefficients: Tensor | None
+    nodes: Tensor
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(rows={len(self)}, vectors={self.num_vectors}, channels={self.channels})"
+
+    @property
+    @abstractmethod
+    def num_vectors(self) -> int: ...
+
+    @property
+    @abstractmethod
+    def channels(self) -> int: ...
+
+    @abstractmethod
+    def __getitem__(self, index: Any) -> RowsOfBasis: ...
+
+    @abstractmethod
+    def combine(self, weights: Tensor, dropout: float = 0.0, seed: int = 0, **options: Any) -> Tensor:
+        """See :meth:`BasisRows.combine`."""
+
+    def on_lanczos_vectors(self, weights: Tensor) -> Tensor:
+        """The same weighted sum on the Lanczos vectors: ``[hops + 1, channels]`` from ``[num_vectors, channels]``."""
+        return weights if self.coefficients is None else (self.coefficients * weights[:, None]).sum(dim=0)
+
+
 @dataclass(frozen=True, repr=False, eq=False)
-class BasisRows:
+class BasisRows(RowsOfBasis):
     """The basis vectors of some nodes, ``[num_rows, num_vectors, channels]``, without the memory they would take.
 
     Models read rows through :meth:`combine`, which makes each basis element in a register from the Lanczos vectors.
@@ -48,12 +87,6 @@ class BasisRows:
             raise ValueError(f"basis rows must be floating-point numbers, not {rows.dtype}: convert them with .float()")
         return cls(rows.transpose(0, 1), None, torch.arange(len(rows), device=rows.device))
 
-    def __len__(self) -> int:
-        return len(self.nodes)
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}(rows={len(self)}, vectors={self.num_vectors}, channels={self.channels})"
-
     def __getitem__(self, index: Any) -> BasisRows:
         index = index if isinstance(index, slice) else torch.as_tensor(index, device=self.nodes.device)
         return replace(self, nodes=self.nodes[index].reshape(-1))
@@ -66,7 +99,7 @@ class BasisRows:
     def channels(self) -> int:
         return self.vectors.shape[2]
 
-    def combine(
+    def combine(  # type: ignore[override]
         self,
         weights: Tensor,
         dropout: float = 0.0,
@@ -106,10 +139,6 @@ class BasisRows:
         return combine_rows(
             self.vectors, self.coefficients, weights, self.nodes, dropout, seed, result_dropout, result_seed, linear
         )
-
-    def on_lanczos_vectors(self, weights: Tensor) -> Tensor:
-        """The same weighted sum on the Lanczos vectors: ``[hops + 1, channels]`` from ``[num_vectors, channels]``."""
-        return weights if self.coefficients is None else (self.coefficients * weights[:, None]).sum(dim=0)
 
     def dense(self) -> Tensor:
         """The rows written out, ``[num_rows, num_vectors, channels]``."""

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from unifilter._internal.type_aliases import FeatureLike
 from unifilter.bases import Tridiagonal
-from unifilter.factorization.factorization import factorize
+from unifilter.factorization.tridiagonals import tridiagonals
 from unifilter.graph import Graph
 
 
@@ -53,4 +53,4 @@ def spectral_density(graph: Graph, x: FeatureLike, hops: int = 20) -> SpectralDe
         >>> density.lam.flatten(), density.energy.flatten()
         (tensor([0., 2.]), tensor([0.5000, 0.5000]))
     """
-    return density_of(factorize(graph, x, hops).tridiagonal)
+    return density_of(tridiagonals(graph, x, hops))

@@ -141,9 +141,7 @@ def factorize(
         from unifilter.factorization.stored import factorize_to_store
 
         if columns_per_block is not None or sketch is not None:
-            raise ValueError(
-                "with a store, memory_limit decides on the columns of a block: leave out the other setting"
-            )
+            raise ValueError("with a store, memory_limit decides how wide blocks are: leave out the other setting")
         return factorize_to_store(
             graph,
             x,

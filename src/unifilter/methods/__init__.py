@@ -33,6 +33,7 @@ from unifilter.methods.problem import Problem, Workspace
 from unifilter.methods.sgc import SGCMethod
 from unifilter.methods.sign import SIGNMethod
 from unifilter.methods.specformer import SpecformerMethod
+from unifilter.methods.storage import Storage
 from unifilter.methods.ufg import UFGMethod
 from unifilter.methods.uni_filter import HetFilterMethod, HomFilterMethod, OrtFilterMethod, UniFilterMethod
 from unifilter.methods.wrgat import WRGATMethod
@@ -110,6 +111,7 @@ __all__ = [
     "ModelShape",
     "Preset",
     "Problem",
+    "Storage",
     "Workspace",
     "find_method",
     "register_method",

@@ -61,6 +61,8 @@ class Learner:
             the stop rule are then not used.
         refit: Whether to solve once more on training and validation nodes, after the validation score was taken.
         row_wise: Whether ``forward`` computes the rows of the given nodes alone, so that a few nodes cost little.
+        everywhere: Outputs of all nodes, for a ``forward`` that only knows the nodes it is trained on.
+        announce: Told which nodes ``forward`` will be asked for next, batch by batch, to read their rows ahead.
     """
 
     model: GraphModule
@@ -72,6 +74,8 @@ class Learner:
     solve: Callable[[Tensor], None] | None = None
     refit: bool = False
     row_wise: bool = False
+    everywhere: Callable[[], Tensor] | None = None
+    announce: Callable[[Sequence[Tensor]], None] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,8 +19,9 @@ from unifilter.data import (
     TablePreparation,
     check_learnable,
 )
-from unifilter.factorization import Factorization, SharedFactorization, factorize
+from unifilter.factorization import Factorization, SharedFactorization, StoredFactorization, factorize
 from unifilter.graph import Graph, SelfLoops, estimate_homophily, label_set_homophily, value_homophily
+from unifilter.methods.storage import Storage, fits_in_memory, has_room, holds
 from unifilter.nn import Features, SparseRows
 from unifilter.nn.shared_uni_filter import sketch_for
 from unifilter.training import Classification, MultiLabel, Regression, Task
@@ -33,7 +34,7 @@ class _Prepared:
     preparation: Preparation
     features: Tensor
     sparse: SparseRows | None = None
-    factorizations: dict[SelfLoops, Factorization] = field(default_factory=dict)
+    factorizations: dict[SelfLoops, Factorization | StoredFactorization] = field(default_factory=dict)
     shared: dict[SelfLoops, SharedFactorization] = field(default_factory=dict)
 
 
@@ -48,11 +49,17 @@ class Workspace:
     Args:
         dataset: The data set, with raw features or a table.
         device: Where features and factorizations live.
+        storage: Where a factorization goes that does not fit into memory; without it is refused.
     """
 
-    def __init__(self, dataset: NodeDataset, device: torch.device | str = "cpu") -> None:
+    def __init__(
+        self, dataset: NodeDataset, device: torch.device | str = "cpu", storage: Storage | None = None
+    ) -> None:
         self.dataset = dataset
         self.device = check_device(device)
+        if storage is not None and self.device.type != "cpu":
+            raise ValueError(f"memory_limit is for the CPU, and the device is {self.device}: leave one of them out")
+        self.storage = storage
         self._rows: np.ndarray | None = None
         self._shared: dict[str, _Prepared] = {}
         self._own: dict[str, _Prepared] = {}
@@ -62,7 +69,7 @@ class Workspace:
 
     def with_labels(self, dataset: NodeDataset) -> Workspace:
         """A workspace for the same graph and features with other labels: it shares every factorization."""
-        other = Workspace(dataset, self.device)
+        other = Workspace(dataset, self.device, self.storage)
         other._rows, other._latest, other._expected_hops = self._rows, self._latest, self._expected_hops
         other._shared, other._own, other._graphs = self._shared, self._own, self._graphs
         return other
@@ -75,7 +82,7 @@ class Workspace:
             known = self._latest.with_labels(self.dataset)
             known.expect_hops(self._expected_hops)
             return known
-        other = Workspace(self.dataset, self.device)
+        other = Workspace(self.dataset, self.device, self.storage)
         other._rows, other._expected_hops = train, self._expected_hops
         other._shared, other._graphs = self._shared, self._graphs
         # One is remembered, for another fit on the same nodes.
@@ -111,12 +118,39 @@ class Workspace:
         self._expected_hops = max((self._expected_hops, *hops))
 
     def factorization(self, scaling: FeatureScaling, hops: int, self_loops: SelfLoops = "remove") -> Factorization:
-        """The factorization of the prepared features, computed when it is first asked for."""
+        """The factorization of the prepared features in memory, computed when it is first asked for."""
+        fact = self.any_factorization(scaling, hops, self_loops, None)
+        if isinstance(fact, StoredFactorization):
+            raise ValueError(
+                "this needs the factorization in memory, and it is on the disk: leave memory_limit out, or raise it"
+            )
+        return fact
+
+    def any_factorization(
+        self, scaling: FeatureScaling, hops: int, self_loops: SelfLoops, nodes: np.ndarray | None
+    ) -> Factorization | StoredFactorization:
+        """The same, or one on the disk where memory has no room for it.
+
+        Args:
+            scaling: Of the features.
+            hops: Number of hops.
+            self_loops: Of the graph.
+            nodes: The nodes that are trained on, whose rows are needed in any case; ``None`` wants all in memory.
+        """
         prepared = self._prepared(scaling)
         known = prepared.factorizations.get(self_loops)
+        if isinstance(known, StoredFactorization) and not holds(known, nodes):
+            known = None
         if known is None or known.hops < hops:
+            prepared.factorizations.pop(self_loops, None)
             longest = max(hops, self._expected_hops)
-            known = factorize(self.graph(self_loops), prepared.features.to(self.device), longest)
+            features = prepared.features.to(self.device)
+            if self.device.type != "cpu" or fits_in_memory(features, longest, self.storage, nodes is not None):
+                known = factorize(self.graph(self_loops), features, longest)
+            else:
+                # That it does not fit is an error without storage.
+                assert self.storage is not None
+                known = self.storage.factorize(self.graph(self_loops), features, longest, nodes)
             prepared.factorizations[self_loops] = known
         return known.truncate(hops)
 
@@ -131,6 +165,16 @@ class Workspace:
             known = factorize(self.graph(self_loops), x, hops, channels="shared", sketch=sketch_for(x.shape[1]))
             prepared.shared[self_loops] = known
         return known
+
+    def vectors_fit(self, scaling: FeatureScaling, hops: int) -> bool:
+        """Whether memory has room for as many vectors as a factorization has."""
+        if self.device.type != "cpu":
+            return True
+        return has_room(self._prepared(scaling).features, hops, self.storage)
+
+    def prepared_features(self, scaling: FeatureScaling) -> Tensor:
+        """Features as they are factored, dense or sparse."""
+        return self._prepared(scaling).features
 
     @cached_property
     def labels(self) -> Tensor:

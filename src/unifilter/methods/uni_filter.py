@@ -6,16 +6,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, get_args
 
+import numpy as np
 from typing_extensions import Self
 
 from unifilter._internal.checks import check_choice, check_fraction
 from unifilter.bases import Basis, make_basis
 from unifilter.data import FeatureScaling
-from unifilter.factorization import Factorization, SharedFactorization
+from unifilter.factorization import Factorization, SharedFactorization, StoredFactorization, StoredRows
 from unifilter.factorization.factorization import Channels
 from unifilter.graph import SelfLoops
 from unifilter.methods.method import Learner, Method, ModelShape
 from unifilter.methods.problem import Problem
+from unifilter.methods.stored_learner import stored_learner
 from unifilter.methods.way_of_training import rows_are_faster
 from unifilter.nn import LearnedUniBasis, SharedUniFilter, UniFilter
 from unifilter.nn.uni_filter import Weights
@@ -230,16 +232,20 @@ class UniFilterMethod(Method):
     def build(self, problem: Problem) -> Learner:
         shape, workspace = self.shape(problem), problem.workspace
         model = self.network(shape)
-        fact: Factorization | SharedFactorization
+        fact: Factorization | SharedFactorization | StoredFactorization
         if isinstance(model, SharedUniFilter):
             fact = workspace.shared_factorization(self.features, self.hops, self.self_loops)
             if not self._precomputes(model, problem):
                 return self._on_graph(model, fact, problem, shape)
         else:
-            fact = workspace.factorization(self.features, self.hops, self.self_loops)
-        model = model.to(fact.vectors)
+            labeled = np.union1d(problem.train, problem.val)
+            fact = workspace.any_factorization(self.features, self.hops, self.self_loops, labeled)
+        # The tridiagonals that all channels share are in double precision.
+        model = model.to(fact.alpha if isinstance(fact, StoredFactorization) else fact.vectors)
         model.attach(fact.tridiagonal)
         rows = model.rows_of(fact)
+        if isinstance(rows, StoredRows):
+            return stored_learner(self, problem, model, rows)
         return Learner(
             model,
             shape,
@@ -264,7 +270,7 @@ class UniFilterMethod(Method):
         """Whether rows are computed before training."""
         if self.precompute is not None:
             return self.precompute
-        return rows_are_faster(
+        return problem.workspace.vectors_fit(self.features, self.hops) and rows_are_faster(
             model,
             problem.workspace.inputs(self.features),
             problem.workspace.graph(self.self_loops),

@@ -11,7 +11,16 @@ from torch import Tensor, nn
 
 from unifilter._internal.checks import check_choice, check_count, check_rate
 from unifilter.bases import Basis, Heterophily, Monomial, Orthonormal, Tridiagonal
-from unifilter.factorization import BasisRows, Factorization, SharedFactorization, apply_recurrence, factorize
+from unifilter.factorization import (
+    BasisRows,
+    Factorization,
+    RowsOfBasis,
+    SharedFactorization,
+    StoredFactorization,
+    StoredRows,
+    apply_recurrence,
+    factorize,
+)
 from unifilter.graph import Graph, SelfLoops
 from unifilter.kernels.random_bits import draw_seed
 from unifilter.nn.graph_module import EdgeIndex, GraphModule
@@ -140,9 +149,9 @@ class UniFilter(GraphModule):
         self.mlp.reset_parameters()
 
     def forward(
-        self, x: BasisRows | Tensor, edge_index: EdgeIndex | None = None, edge_weight: Tensor | None = None
+        self, x: RowsOfBasis | Tensor, edge_index: EdgeIndex | None = None, edge_weight: Tensor | None = None
     ) -> Tensor:
-        if isinstance(x, BasisRows):
+        if isinstance(x, RowsOfBasis):
             return self._on_rows(x)
         if edge_index is None:
             return self._on_rows(BasisRows.from_tensor(x))
@@ -163,7 +172,7 @@ class UniFilter(GraphModule):
     def _filtered(self, graph: Graph, x: Tensor) -> Tensor:
         return apply_recurrence(graph, x, self._attached(), self.lanczos_weights())
 
-    def _on_rows(self, rows: BasisRows) -> Tensor:
+    def _on_rows(self, rows: RowsOfBasis) -> Tensor:
         if (rows.num_vectors, rows.channels) != (self.num_vectors, self.in_channels):
             raise ValueError(
                 f"this model reads {self.num_vectors} vectors of {self.in_channels} channels, and the rows have "
@@ -185,8 +194,12 @@ class UniFilter(GraphModule):
         )
         return self.mlp.forward_on(filtered)
 
-    def rows_of(self, factorization: Factorization | SharedFactorization) -> BasisRows:
+    def rows_of(
+        self, factorization: Factorization | SharedFactorization | StoredFactorization
+    ) -> BasisRows | StoredRows:
         """The rows that the model reads, of every node."""
+        if isinstance(factorization, StoredFactorization):
+            return StoredRows.from_factorization(factorization, self._row_basis())
         return BasisRows.from_factorization(factorization, self._row_basis())
 
     def vector_weights(self) -> Tensor:

@@ -6,7 +6,7 @@ import copy
 import math
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, get_args
 
@@ -111,6 +111,7 @@ def train(
     verbose: bool = False,
     checkpoint: Checkpoint | None = None,
     on_epoch: Callable[[History], object] | None = None,
+    announce: Callable[[Sequence[Tensor]], None] | None = None,
 ) -> History:
     """Train until the stop rule ends it, and leave the best weights in the model.
 
@@ -128,6 +129,7 @@ def train(
         checkpoint: Where the state is saved from time to time and on Ctrl-C, and taken up from if it is there.
         on_epoch: Called with the history after every epoch. Where it returns ``True``, training stops there and the
             best weights are kept; whatever it raises ends the training.
+        announce: Told the batches of each epoch before the first of them, so that their rows can be read ahead.
     """
     task.check_metric(how.metric)
     _check_nodes(task, train_nodes=train_nodes, val_nodes=val_nodes)
@@ -169,7 +171,7 @@ def train(
                     between_epochs = False
                     for group, rate in zip(optimizer.param_groups, initial_rates, strict=True):
                         group["lr"] = rate * (1 - how.lr_decay * history.epochs)
-                    loss = _one_epoch(model, forward, task, train_nodes, optimizer, how.batch_size)
+                    loss = _one_epoch(model, forward, task, train_nodes, optimizer, how.batch_size, announce)
                     val_loss, val_score = _validate(model, forward, task, val_nodes, how.metric)
                     improved, ended = stop.step(val_score, val_loss)
                     history.loss.append(loss)
@@ -226,6 +228,7 @@ def _one_epoch(
     nodes: Tensor,
     optimizer: torch.optim.Optimizer,
     batch_size: int | None,
+    announce: Callable[[Sequence[Tensor]], None] | None = None,
 ) -> float:
     model.train()
     if batch_size is None or batch_size >= len(nodes):
@@ -235,10 +238,12 @@ def _one_epoch(
         if len(batches[-1]) == 1:  # one row has no variance to normalize by
             batches[-2:] = [torch.cat(batches[-2:])]
     total, weight = 0.0, task.total_weight(nodes)
-    for batch in batches:
-        share = task.total_weight(batch) / weight
-        if share == 0:  # its mean loss would be zero divided by zero
-            continue
+    # The mean loss of a batch without weight would be zero divided by zero.
+    shares = [(batch, task.total_weight(batch) / weight) for batch in batches]
+    shares = [(batch, share) for batch, share in shares if share > 0]
+    if announce is not None:
+        announce([batch for batch, _ in shares])
+    for batch, share in shares:
         optimizer.zero_grad()
         loss = task.loss(forward(batch), batch)
         loss.backward()  # type: ignore[no-untyped-call]

@@ -126,6 +126,8 @@ def _prepare(folder: Path, key: StoreKey, plan: MemoryPlan, limit: int, kept: np
     """Make sure that the store is of this; how many columns its blocks have."""
     for part in folder.glob(".*.part"):
         part.unlink()  # what a killed process left; no other one works here
+    for scratch in folder.glob(".scratch-*"):
+        shutil.rmtree(scratch)
     if not (folder / MANIFEST).exists():
         if any(folder.iterdir()):
             raise ValueError(f"{folder} holds other files: choose another folder")

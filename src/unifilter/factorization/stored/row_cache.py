@@ -1,0 +1,109 @@
+"""Rows that are read again and again, such as those of the training nodes: in memory, or row by row on the disk."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import weakref
+from collections import deque
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from unifilter._internal.array_files import told_of_full_disks
+from unifilter.factorization.stored.stored_factorization import StoredFactorization
+
+
+class RowCache:
+    """The vectors of some nodes, gathered once from a store that has them column block by column block.
+
+    What does not fit into memory is written to one file, a row after the other, so that a row is read at once; it is
+    deleted with the cache. Batches that are announced are read ahead by a thread.
+
+    Args:
+        fact: The store.
+        nodes: Which nodes.
+        memory: How many bytes may be kept in memory.
+    """
+
+    def __init__(self, fact: StoredFactorization, nodes: Tensor, memory: int) -> None:
+        self._nodes = nodes.unique()
+        self._row = (fact.hops + 1, fact.channels)
+        self._dtype, self._row_bytes = fact.dtype, fact.row_bytes
+        self.in_memory = len(self._nodes) * self._row_bytes <= memory
+        self._announced: deque[Tensor] = deque()
+        self._ahead: tuple[Tensor, Future[Tensor]] | None = None
+        if self.in_memory:
+            self._rows = torch.empty(len(self._nodes), *self._row, dtype=self._dtype)
+            done = 0
+            for found, rows in fact.row_parts(self._nodes):
+                self._rows[done : done + len(found)] = rows
+                done += len(found)
+            return
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="unifilter-rows")
+        with told_of_full_disks(fact.folder), tempfile.TemporaryFile(dir=fact.folder, prefix=".rows-") as file:
+            for _, rows in fact.row_parts(self._nodes):
+                file.write(rows.contiguous().numpy().data)
+            file.flush()
+            self._file = os.dup(file.fileno())
+        weakref.finalize(self, _close, self._thread, self._file)
+
+    def has(self, nodes: Tensor) -> bool:
+        """Whether all of these nodes are there."""
+        places = torch.searchsorted(self._nodes, nodes).clamp(max=len(self._nodes) - 1)
+        return bool((self._nodes[places] == nodes).all())
+
+    @property
+    def all_rows(self) -> Tensor | None:
+        """What is in memory, ``[rows, hops + 1, channels]``."""
+        return self._rows if self.in_memory else None
+
+    def places(self, nodes: Tensor) -> Tensor:
+        """Where nodes are among the rows."""
+        return torch.searchsorted(self._nodes, nodes)
+
+    def announce(self, batches: Sequence[Tensor]) -> None:
+        """Say which nodes :meth:`read` will be asked for, in that order."""
+        if not self.in_memory:
+            self._announced = deque(batches)
+            self._read_ahead()
+
+    def read(self, nodes: Tensor) -> Tensor:
+        """The vectors of some nodes, ``[nodes, hops + 1, channels]``."""
+        if self.in_memory:
+            return self._rows[self.places(nodes)]
+        if self._ahead is not None and self._ahead[0] is nodes:
+            rows = self._ahead[1].result()
+            self._read_ahead()
+            return rows
+        return self._read(nodes)
+
+    def _read_ahead(self) -> None:
+        self._ahead = None
+        if self._announced:
+            batch = self._announced.popleft()
+            self._ahead = batch, self._thread.submit(self._read, batch)
+
+    def _read(self, nodes: Tensor) -> Tensor:
+        rows = torch.empty(len(nodes), *self._row, dtype=self._dtype)
+        places, order = self.places(nodes).sort()
+        view = rows.numpy()
+        for place, index in zip(places.tolist(), order.tolist(), strict=True):
+            # Plain reads: what is mapped would count as memory.
+            buffer = view[index].reshape(-1).view("u1").data
+            if os.preadv(self._file, [buffer], place * self._row_bytes) != self._row_bytes:
+                raise ValueError("the file of rows ends before it should: the disk may be damaged")
+        return rows
+
+
+def _close(thread: ThreadPoolExecutor, file: int) -> None:
+    thread.shutdown(cancel_futures=True)
+    os.close(file)
+
+
+def scratch_folder(folder: Path) -> tempfile.TemporaryDirectory[str]:
+    """A folder for what is needed for a while, where there is room for it."""
+    return tempfile.TemporaryDirectory(dir=folder, prefix=".scratch-")
