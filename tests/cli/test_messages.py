@@ -74,6 +74,8 @@ def test_the_scan_finds_what_it_looks_for() -> None:
             "pass --split stratified, or pass --allow-missing-classes",
         ),
         ("reuse them with known=[...]", "reuse them with --known"),
+        ('pass memory_limit="4GB", or batch_size=100', "pass --memory-limit 4GB, or --set batch_size=100"),
+        ("memory_limit is 1.0 GB: raise it", "--memory-limit is 1.0 GB: raise it"),
         ("pass another study file", "pass another --study"),
         ("port 80 is in use: pass another port", "port 80 is in use: pass another --port"),
         ("unifilter.datasets.fetch('penn94') downloads it", "`unifilter data fetch penn94` downloads it"),

@@ -56,6 +56,12 @@ MemoryLimit = Annotated[
     str | None,
     typer.Option(help="How much memory this process may take, such as 4GB."),
 ]
+Store = Annotated[
+    Path | None,
+    typer.Option(
+        help="Folder that keeps what exceeds the memory limit, for the next time. Default: deleted afterwards."
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 TableFormat = Annotated[
     Literal["text", "markdown", "latex"],

@@ -19,10 +19,12 @@ from unifilter.cli.options import (
     DataDir,
     Device,
     DirectionOption,
+    MemoryLimit,
     MetricOption,
     PresetOption,
     Settings,
     SplitName,
+    Store,
     build_method,
     check_methods,
     parse_settings,
@@ -31,6 +33,7 @@ from unifilter.cli.output import mean_and_std, print_json, print_table, score_na
 from unifilter.data import FeatureScaling, Split
 from unifilter.datasets import load_dataset
 from unifilter.factorization.factorization import Channels
+from unifilter.methods import Storage
 from unifilter.reports import verdict, write_report
 from unifilter.runs.constant import CONSTANT_NAMES
 from unifilter.runs.left_out import UNTESTED, UNVALIDATED
@@ -77,6 +80,8 @@ def train_command(
     allow_missing_classes: AllowMissingClasses = False,
     direction: DirectionOption = None,
     device: Device = "cpu",
+    memory_limit: MemoryLimit = None,
+    store: Store = None,
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
@@ -109,6 +114,7 @@ def train_command(
         device,
         allow_missing_classes,
         class_weight,
+        Storage.of(memory_limit, store),
     )
     try:
         for _ in run.train(verbose=not as_json, log=None if log is None else partial(_log, log, run)):

@@ -6,6 +6,7 @@ import hashlib
 import os
 import shutil
 import tempfile
+import weakref
 from pathlib import Path
 
 import numpy as np
@@ -40,7 +41,7 @@ class Storage:
     def __init__(self, memory_limit: str | int, folder: str | os.PathLike[str] | None = None) -> None:
         self.memory_limit = check_limit(memory_limit)
         self.folder = None if folder is None else Path(folder)
-        self._temporary: tempfile.TemporaryDirectory[str] | None = None
+        self._temporary: Path | None = None
         self._rows: tuple[tuple[str, int, bytes], RowCache] | None = None
 
     @classmethod
@@ -87,8 +88,9 @@ class Storage:
         if self._temporary is None:
             parent = user_folder(None, ENVIRONMENT_VARIABLE, "stores")
             parent.mkdir(parents=True, exist_ok=True)
-            self._temporary = tempfile.TemporaryDirectory(dir=parent, prefix="fit-")
-        return Path(self._temporary.name)
+            self._temporary = Path(tempfile.mkdtemp(dir=parent, prefix="fit-"))
+            weakref.finalize(self, shutil.rmtree, self._temporary, True)
+        return self._temporary
 
 
 def fits_in_memory(features: Tensor, hops: int, storage: Storage | None, storable: bool) -> bool:

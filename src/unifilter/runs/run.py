@@ -18,7 +18,7 @@ from unifilter._internal.checks import check_choice, check_device
 from unifilter._internal.files import write_csv
 from unifilter.data import NodeDataset, Split, balanced_weights
 from unifilter.estimators import Fitted, check_storable, delete_checkpoints, fit
-from unifilter.methods import Method, Problem, Workspace
+from unifilter.methods import Method, Problem, Storage, Workspace
 from unifilter.runs.left_out import check_splits, left_out_of_any
 from unifilter.runs.record import record_of
 from unifilter.runs.run_folder import RunFolder
@@ -44,6 +44,7 @@ class Run:
         allow_missing_classes: Train although a split has no training, validation or test node of some class. The
             records then name the classes that the scores say nothing about.
         class_weight: ``"balanced"`` lets every class count alike in the loss, however many nodes it has.
+        storage: Where a factorization goes that does not fit into memory.
     """
 
     def __init__(
@@ -57,7 +58,9 @@ class Run:
         device: str = "cpu",
         allow_missing_classes: bool = False,
         class_weight: Literal["balanced"] | None = None,
+        storage: Storage | None = None,
     ) -> None:
+        self.storage = storage
         # Now, and not after the first split, when a folder is there.
         check_storable(method)
         check_device(device)
@@ -123,7 +126,7 @@ class Run:
             verbose: Whether to show progress.
             log: Makes the log that the training on a split writes to.
         """
-        workspace = Workspace(self.dataset, self.device)
+        workspace = Workspace(self.dataset, self.device, self.storage)
         done = {record["index"] for record in self.records}
         for split in self.splits:
             if split.index in done:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -30,7 +31,7 @@ class RowCache:
     """
 
     def __init__(self, fact: StoredFactorization, nodes: Tensor, memory: int) -> None:
-        self._nodes = nodes.unique()
+        self._nodes = torch.from_numpy(np.unique(nodes.numpy()))
         self._row = (fact.hops + 1, fact.channels)
         self._dtype, self._row_bytes = fact.dtype, fact.row_bytes
         self.in_memory = len(self._nodes) * self._row_bytes <= memory
