@@ -9,7 +9,7 @@ from torch import Tensor
 
 from unifilter.bases import ChebyshevInterpolation, Tridiagonal
 from unifilter.bases.chebyshev_interpolation import interpolation_matrix
-from unifilter.factorization import BasisRows, factorize
+from unifilter.factorization import RowsOfBasis, factorize
 from unifilter.factorization.shared import check_shareable
 from unifilter.graph import Graph
 from unifilter.nn.filtered_linear import filtered_linear
@@ -89,9 +89,9 @@ class SharedUniFilter(UniFilter):
         self.alpha, self.beta = tridiagonal.alpha[:, :1].clone(), tridiagonal.beta[:, :1].clone()
 
     def forward(
-        self, x: BasisRows | Features, edge_index: EdgeIndex | None = None, edge_weight: Tensor | None = None
+        self, x: RowsOfBasis | Features, edge_index: EdgeIndex | None = None, edge_weight: Tensor | None = None
     ) -> Tensor:
-        if isinstance(x, BasisRows) or edge_index is None:
+        if isinstance(x, RowsOfBasis) or edge_index is None:
             return super().forward(x)  # type: ignore[arg-type]
         graph = self.graph_of(x, edge_index, edge_weight)
         if isinstance(x, Tensor) and (self.training or self.alpha is None):
