@@ -12,7 +12,7 @@ import unifilter
 from unifilter import Graph
 
 HEAVY = {"torch", "numba", "torch_geometric", "sklearn", "scipy", "matplotlib", "pandas"}
-OPTIONAL = {"torch_geometric", "optuna", "starlette", "uvicorn"}
+OPTIONAL = {"torch_geometric", "optuna", "starlette", "uvicorn", "dask", "distributed"}
 COMMAND_LINE = "import runpy; runpy.run_module('unifilter', run_name='__main__')"
 # Lists at exit what was imported; on stderr, since a command writes to stdout.
 REPORT = "import atexit, sys; atexit.register(lambda: print(*sys.modules, file=sys.stderr)); "

@@ -14,6 +14,7 @@ EXTRAS = {
     "onnx": ("onnx",),
     "tensorboard": ("tensorboard",),
     "mlflow": ("mlflow", "sqlalchemy", "alembic"),
+    "scale": ("dask", "distributed"),
 }
 
 

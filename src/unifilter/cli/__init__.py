@@ -30,6 +30,10 @@ COMMANDS = {
         "unifilter.cli.compare:compare_command",
         "Train each method, print accuracy, time and memory, and draw the learned filters on one axis.",
     ),
+    "factorize": (
+        "unifilter.cli.factorize:factorize_command",
+        "Factorize a data set to a folder, block by block: an interrupted run is continued by the same command.",
+    ),
     "predict": (
         "unifilter.cli.predict:predict_command",
         "Predict every node: a CSV with the node's id, the prediction, and the probability of each class.",

@@ -8,6 +8,7 @@ import shutil
 import tempfile
 import weakref
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -15,8 +16,9 @@ from torch import Tensor
 
 from unifilter._internal.folders import user_folder
 from unifilter._internal.memory import available_bytes, check_limit, resident_bytes, said_bytes
-from unifilter.factorization import StoredFactorization, factorize
-from unifilter.factorization.stored import in_memory_bytes
+from unifilter.factorization import StoredFactorization
+from unifilter.factorization.stored import factorize_to_store, in_memory_bytes
+from unifilter.factorization.stored.layout import is_complete, nodes_digest
 from unifilter.factorization.stored.row_cache import RowCache
 from unifilter.graph import Graph
 
@@ -58,7 +60,15 @@ class Storage:
         """How many bytes may still be taken."""
         return max(0, self.memory_limit - resident_bytes() - _OVERHEAD)
 
-    def factorize(self, graph: Graph, features: Tensor, hops: int, nodes: np.ndarray | None) -> StoredFactorization:
+    def factorize(
+        self,
+        graph: Graph,
+        features: Tensor,
+        hops: int,
+        nodes: np.ndarray | None,
+        keep_all: bool | None = None,
+        **options: Any,
+    ) -> StoredFactorization:
         """Factorize to the disk: all rows where there is room for them, else those of some nodes.
 
         Args:
@@ -66,13 +76,21 @@ class Storage:
             features: The features.
             hops: Number of hops.
             nodes: The nodes whose rows are needed in any case.
+            keep_all: Whether the rows of all nodes are kept, whatever room there is.
+            options: Of :func:`unifilter.factorization.stored.factorize_to_store`.
         """
-        base = self._base()
+        base, name = self._base(), _name(graph, features, hops)
         base.mkdir(parents=True, exist_ok=True)
-        whole = features.shape[0] * features.shape[1] * (hops + 1) * features.dtype.itemsize
-        kept = nodes if whole > _SHARE_OF_DISK * shutil.disk_usage(base).free else None
-        folder = base / _name(graph, features, hops, kept)
-        return factorize(graph, features, hops, store=folder, memory_limit=self.memory_limit, nodes=kept)
+        found = _found(base, name, nodes) if keep_all is None else None
+        if found is not None:
+            kept, options = found.nodes, {"storage": "float16" if found.key.storage == "float16" else "float32"}
+        else:
+            size = features.shape[0] * features.shape[1] * (hops + 1) * features.dtype.itemsize
+            if keep_all is None:
+                keep_all = size <= _SHARE_OF_DISK * shutil.disk_usage(base).free
+            kept = None if keep_all else nodes
+        folder = base / (name if kept is None else f"{name}-rows-{nodes_digest(kept)[:8]}")
+        return factorize_to_store(graph, features, hops, folder, memory_limit=self.memory_limit, nodes=kept, **options)
 
     def rows(self, fact: StoredFactorization, nodes: np.ndarray) -> RowCache:
         """The rows of some nodes, gathered once for all models that are trained on them."""
@@ -133,15 +151,23 @@ def holds(fact: StoredFactorization, nodes: np.ndarray | None) -> bool:
     return fact.nodes is None or (nodes is not None and bool(np.isin(nodes, fact.nodes).all()))
 
 
-def _name(graph: Graph, features: Tensor, hops: int, nodes: np.ndarray | None) -> str:
+def _found(base: Path, name: str, nodes: np.ndarray | None) -> StoredFactorization | None:
+    """A store of this that is complete and holds the rows of some nodes."""
+    for folder in (base / name, *sorted(base.glob(f"{name}-rows-*"))):
+        if is_complete(folder):
+            fact = StoredFactorization.open(folder, verify=False)  # all is verified when it is taken up
+            if holds(fact, nodes):
+                return fact
+    return None
+
+
+def _name(graph: Graph, features: Tensor, hops: int) -> str:
     """The same for the same, so that the next run finds it; the store itself checks what it is of."""
     digest = hashlib.sha256(graph.checksum.encode())
     parts = [features] if features.layout == torch.strided else [features.values(), features.col_indices()]
     for part in parts:
         # Numbers here and there tell features apart; all of them are in the digest of the store.
-        digest.update(f"{tuple(part.shape)} {part.dtype}".encode())
         flat = part.reshape(-1)
+        digest.update(f"{tuple(part.shape)} {part.dtype}".encode())
         digest.update(flat[:: max(1, len(flat) // 65536)].contiguous().numpy().tobytes())
-    if nodes is not None:
-        digest.update(nodes.tobytes())
     return f"{hops}-hops-{digest.hexdigest()[:16]}"

@@ -106,6 +106,14 @@ def check_same(folder: Path, found: StoreKey, wanted: StoreKey) -> None:
             )
 
 
+def is_complete(folder: Path) -> bool:
+    """Whether every block of a store is there."""
+    if not (folder / MANIFEST).is_file():
+        return False
+    key, width, _ = read_store_manifest(folder)
+    return all(block_path(folder, index).exists() for index in range(len(column_blocks(key.channels, width))))
+
+
 def _short(value: Any) -> str:
     text = str(value)
     return text[:12] + "..." if len(text) > 20 else text
