@@ -66,7 +66,7 @@ def factorize(
 
 def factorize(
     graph: Graph,
-    x: FeatureLike,
+    x: FeatureLike | str | os.PathLike[str],
     hops: int = 10,
     *,
     reorthogonalize: bool | None = None,
@@ -153,6 +153,8 @@ def factorize(
             storage=storage,
             on_progress=on_progress,
         )
+    if isinstance(x, (str, os.PathLike)):
+        raise ValueError('the path of a .npy file is for a store: name its folder, store="folder", or load the file')
     if channels == "each":
         if sketch is not None:
             raise ValueError('a sketch is for channels="shared": leave it out, or pass channels="shared" too')

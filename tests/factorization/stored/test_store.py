@@ -306,6 +306,10 @@ def test_other_folders_and_arguments_are_refused(tmp_path: Path) -> None:
         factorize(GRAPH, X, HOPS, store=tmp_path / "store", columns_per_block=3)  # type: ignore[call-overload]
     with pytest.raises(ValueError, match="are for a store"):
         factorize(GRAPH, X, HOPS, memory_limit="4GB")  # type: ignore[call-overload]
+    with pytest.raises(ValueError, match="or load the file"):
+        factorize(GRAPH, "x.npy", HOPS)  # type: ignore[call-overload]
+    with pytest.raises(ValueError, match="has no vectors to store"):
+        factorize(GRAPH, X, HOPS, channels="shared", store=tmp_path / "store")  # type: ignore[call-overload]
     with pytest.raises(ValueError, match="needs an undirected graph"):
         factorize(Graph.from_edges(np.array([[0], [1]]), direction="out"), np.ones((2, 1)), 2, store=tmp_path / "store")
 
