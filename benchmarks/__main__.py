@@ -19,6 +19,7 @@ from benchmarks.message_passing import run_message_passing
 from benchmarks.polynomial_models import run_polynomial_models
 from benchmarks.report import Report
 from benchmarks.reproduce import run_reproduce
+from benchmarks.shared import run_shared
 from benchmarks.specformer import run_specformer
 from benchmarks.splits import run_splits
 from benchmarks.training import TRAINING_GRAPHS, run_training
@@ -29,6 +30,7 @@ _SECTIONS = (
     "growth",
     "memory",
     "training",
+    "shared",
     "polynomial_models",
     "message_passing",
     "all_methods",
@@ -61,6 +63,8 @@ def main() -> None:
                 run_training(case, machine, options.repeats, report)
     if "growth" in sections:
         run_growth(options.repeats, report)
+    if "shared" in sections:
+        run_shared(options.repeats, report)
     if "polynomial_models" in sections:
         run_polynomial_models(options.repeats, report)
     if "message_passing" in sections:

@@ -50,7 +50,7 @@ sphinx_gallery_conf = {
     "gallery_dirs": "examples",
     # Scripts with a number are the gallery; the others are programs with options of their own.
     "filename_pattern": r"/\d\d_",
-    "ignore_pattern": r"^(demo|spectrum)\.py$",
+    "ignore_pattern": r"^(angles|demo|spectrum)\.py$",
     "within_subsection_order": "FileNameSortKey",
     "abort_on_example_error": True,
     "download_all_examples": False,

@@ -112,7 +112,10 @@ def test_rows_that_ship_with_the_package_are_measured_again(tmp_path: Path) -> N
         (["figure-tau", "--methods", "gcm"], "there is no method 'gcm': choose from"),
         (["figure-tau", "--datasets", " , "], "' , ' names nothing: pass comma-separated names"),
         (["figure-tau", "--data", "cora"], "--data takes NAME=PATH, not 'cora'"),
-        (["figure-tau", "--trials", "3"], "--trials is for table-beyond; figure-tau has the published settings"),
+        (
+            ["figure-tau", "--trials", "3"],
+            "--trials is for table-beyond and table-shared, not for figure-tau",
+        ),
         (["figure-tau", "--known", "nowhere.csv"], "there is no file or folder nowhere.csv"),
         (["figure-tau", "--fresh", "--stored"], "so --stored has nothing to show: pass only one of them"),
     ],

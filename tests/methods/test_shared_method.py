@@ -92,10 +92,12 @@ def test_what_is_learned_is_explained(data: NodeDataset) -> None:
     clf = classifier(data, tau=0.4, epochs=30)
     explanation = explain(clf)
     assert explanation.tau == 0.4
+    [said] = [one for one in explanation.verdict if one.startswith("All columns share one recurrence: ")]
+    expected = (1 - explanation.homophily) * 90
+    assert f"meet at {expected:.0f} degrees in the mean, and at " in said
     # One recurrence: all columns have the same frequencies and the same angle, which is that of the homophily.
     assert explanation.curves.frequency_spread[0] < 1e-6
     rotated = explanation.at(tau=0.0).curves.angles
-    expected = (1 - explanation.homophily) * 90
     np.testing.assert_allclose(rotated[np.triu_indices(4, 1)], expected, atol=1e-3)
     # The parts of a prediction add up to it, by hop and by node.
     view = explain_node(clf, 5)

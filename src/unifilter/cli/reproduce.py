@@ -55,8 +55,8 @@ def reproduce_command(
 
     To see the results that ship with the package without running anything, use `unifilter results`.
     """
-    if trials is not None and name not in ("table-beyond", "all"):
-        raise ValueError(f"--trials is for table-beyond; {name} has the published settings: leave it out")
+    if trials is not None and name not in ("table-beyond", "table-shared", "all"):
+        raise ValueError(f"--trials is for table-beyond and table-shared, not for {name}: leave it out")
     if stored and not resume:
         raise ValueError("--fresh counts nothing as done, so --stored has nothing to show: pass only one of them")
     options = Options(_names(datasets), _names(methods), splits, epochs, trials)

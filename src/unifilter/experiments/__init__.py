@@ -18,6 +18,7 @@ from unifilter.experiments.paper.table_models import TableModels
 from unifilter.experiments.paper.table_polynomial import TablePolynomial
 from unifilter.experiments.paper.table_scaling import TableScaling
 from unifilter.experiments.paper.table_sensitivity import TableSensitivity
+from unifilter.experiments.paper.table_shared import TableShared
 from unifilter.experiments.paper.table_variants import TableVariants, TableVariants48
 from unifilter.experiments.paper.theorems import Theorems
 
@@ -41,6 +42,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         TableFormulations48(),
         TableVariants(),
         TableVariants48(),
+        TableShared(),
         TableBeyond(),
     )
 }

@@ -20,8 +20,10 @@ from unifilter.explanation.curves import GRID
 from unifilter.explanation.label_report import LabelReport, report_labels
 from unifilter.explanation.spectral_explanation import SpectralExplanation
 from unifilter.explanation.universal import universal_parameters
-from unifilter.factorization import Factorization, StoredFactorization, tridiagonals
+from unifilter.factorization import Factorization, StoredFactorization, factorize, tridiagonals
 from unifilter.graph import Graph, edge_homophily, estimate_homophily
+from unifilter.nn import SharedUniFilter
+from unifilter.nn.shared_uni_filter import sketch_for
 from unifilter.runs import RunFolder, response_quartiles
 
 # Lanczos steps for the labels: they are few columns, so a finer quadrature than the features' costs little.
@@ -120,6 +122,8 @@ def _found_in_model(model: TrainedModel, dataset: NodeDataset | None) -> dict[st
             "estimator, or the folder of its run"
         )
     found["remarks"] = _remarks(model)
+    if isinstance(model.network, SharedUniFilter) and dataset is not None and model.homophily is not None:
+        found["remarks"] += (_on_angles(model, dataset, found["graph"]),)
     parameters = universal_parameters(model)
     if parameters is not None and model.weights is not None:
         tau, homophily = parameters
@@ -157,6 +161,21 @@ def _remarks(model: TrainedModel) -> tuple[str, ...]:
     if model.filter_unmoved:
         said.append("The weights of the filter are where they started: what is shown is the initial filter.")
     return tuple(said)
+
+
+def _on_angles(model: TrainedModel, dataset: NodeDataset, graph: Graph) -> str:
+    """One recurrence for all columns: what their own angles are."""
+    network, x = model.network, model.prepare(dataset.inputs, seen=True)
+    tridiagonal = network.tridiagonal
+    hops = _FEATURE_HOPS if tridiagonal is None else tridiagonal.hops
+    found = factorize(graph, x, hops, channels="shared", sketch=sketch_for(x.shape[1])).diagnostics(
+        model.homophily or 0.0
+    )
+    mean, spread = found.channel_angle.mean(), found.channel_angle.std(correction=0)
+    return (
+        "All columns share one recurrence: vectors of the heterophily basis meet at "
+        f"{found.expected_angle:.0f} degrees in the mean, and at {mean:.0f} ± {spread:.0f} in single columns."
+    )
 
 
 def _found_in_run(files: RunFolder, data_dir: str | Path | None) -> dict[str, Any]:

@@ -42,6 +42,7 @@ PARTS: dict[str, tuple[dict[str, Any], int]] = {
     "table-formulations-48": ({"datasets": ("actor",)}, 3),
     "table-variants": ({"datasets": ("actor",)}, 4),
     "table-variants-48": ({"datasets": ("actor",), "methods": ("homfilter", "unifilter")}, 2),
+    "table-shared": ({"datasets": ("actor", "minesweeper")}, 9),
     "table-beyond": ({"datasets": ("minesweeper",), "methods": ("unifilter", "mlp", "gcn-res"), "splits": 2}, 6),
 }
 
@@ -236,6 +237,7 @@ def test_all_of_them_on_one_page(runs: Runs, tmp_path: Path) -> None:
             "table-formulations-48",
             "table-variants",
             "table-variants-48",
+            "table-shared",
         )
     ]
     assert all(f'<section id="{anchor[1:]}">' in text for anchor in inside)

@@ -10,6 +10,7 @@ from unifilter.experiments.measures.energy import measure_energy
 from unifilter.experiments.measures.estimate import measure_estimate
 from unifilter.experiments.measures.frequencies import measure_frequencies
 from unifilter.experiments.measures.jacobian import measure_jacobian
+from unifilter.experiments.measures.spread import measure_spread
 from unifilter.experiments.measures.theorems import measure_basis, measure_pivot
 from unifilter.experiments.measures.train import measure_training, measure_tuned_training
 from unifilter.methods import Workspace, find_method
@@ -29,6 +30,7 @@ MEASURES: dict[str, Measure] = {
     "energy": Measure(measure_energy),
     "frequencies": Measure(measure_frequencies),
     "jacobian": Measure(measure_jacobian),
+    "spread": Measure(measure_spread),
     "basis": Measure(measure_basis),
     "pivot": Measure(measure_pivot),
 }

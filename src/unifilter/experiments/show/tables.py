@@ -74,7 +74,7 @@ class AccuracyTable(Experiment):
                 continue
             at = {"row": label, "column": column}
             preset = self.settings_of(dataset)
-            rule = one.rule or self.rule
+            rule = one.rule or self.rule_of(column)
             tuned = settings_for(METHODS[one.method].tuned, preset, rule) if one.settings == "tuned" else {}
             if one.settings == "tuned" and not tuned:
                 continue
@@ -89,6 +89,10 @@ class AccuracyTable(Experiment):
                 preset=None if one.settings == "default" else preset,
             )
         return cells
+
+    def rule_of(self, dataset: str) -> str:
+        """Of the splits of a data set."""
+        return self.rule
 
     def settings_of(self, dataset: str) -> str:
         """Whose published settings a data set is trained with."""
