@@ -7,7 +7,7 @@ import sys
 import time
 from collections import Counter
 
-from hostile_cases import failures, make_case
+from hostile_cases import excess_dimensions, failures, make_case
 
 
 def main() -> int:
@@ -18,7 +18,8 @@ def main() -> int:
     started, failed, kinds = time.monotonic(), 0, Counter[str]()
     for seed in range(options.seed, options.seed + options.graphs):
         case = make_case(seed)
-        found = failures(case)
+        found = failures(case) + excess_dimensions(case)
+        found += [f"{one}, re-orthogonalized everywhere" for one in failures(case, reorthogonalize=True)]
         if found:
             failed += 1
             kinds.update(one.partition(":")[0].partition(" by ")[0] for one in found)

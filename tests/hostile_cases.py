@@ -75,6 +75,18 @@ def failures(case: Case, reorthogonalize: bool | None = None) -> list[str]:
     return found + _wrong_frequencies(fact, matrix, unit, tolerance)
 
 
+def excess_dimensions(case: Case) -> list[str]:
+    """Where a signal seems to span more than double precision finds with re-orthogonalization everywhere."""
+    graph, x, hops = case.graph, case.x, case.hops
+    true_dimension = factorize(graph, x.double(), hops, reorthogonalize=True).dimension
+    found = []
+    for name, choice in (("by default", None), ("re-orthogonalized everywhere", True)):
+        excess = factorize(graph, x, hops, reorthogonalize=choice).dimension - true_dimension
+        if bool((excess > 0).any()):
+            found.append(f"dimension above the true one by {int(excess.max())}, {name}")
+    return found
+
+
 def _small(fact: object) -> tuple[Tensor, Tensor, Tensor]:
     return fact.alpha, fact.beta, fact.norm  # type: ignore[attr-defined]
 

@@ -215,6 +215,18 @@ def test_real_graphs(name: str) -> None:
 
 
 @needs_data
+def test_rounding_is_not_counted_as_a_dimension() -> None:
+    graph, features, _ = real_graph("citeseer")
+    # Signals on a few nodes of small components: what is left of them at last, single precision cannot tell from zero.
+    x = torch.from_numpy(features[:, [214, 269, 315, 382]])
+    true_dimension = factorize(graph, x.double(), 20, reorthogonalize=True).dimension
+    for reorthogonalize in (None, True):
+        found = factorize(graph, x, 20, reorthogonalize=reorthogonalize)
+        assert torch.equal(found.dimension, true_dimension)
+        assert found.diagnostics().orthogonality_loss.max() < 1e-3
+
+
+@needs_data
 def test_hundred_hops_on_cora() -> None:
     graph, features, _ = real_graph("cora")
     diagnostics = factorize(graph, features[:, :96], 100).diagnostics()

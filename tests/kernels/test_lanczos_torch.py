@@ -37,6 +37,16 @@ def test_single_precision_and_many_hops(sparse: bool) -> None:
     assert (gram - torch.eye(61)).abs().max() < 1e-3
 
 
+def test_a_dense_graph_whose_products_are_short() -> None:
+    edges = torch.triu_indices(200, 200, 1)
+    edges = edges[:, torch.rand(edges.shape[1], generator=torch.Generator().manual_seed(0)) < 0.3]
+    graph = Graph.from_edges(edges, num_nodes=200)
+    for factor in (lanczos_torch, lanczos_compiled):
+        vectors = factor(graph.compressed_rows, signals(graph, 40, 2, torch.float32), 60, None, None)[0]
+        gram = torch.einsum("knc,lnc->ckl", vectors, vectors)
+        assert (gram - torch.eye(61)).abs().max() < 1e-3
+
+
 @pytest.mark.parametrize("weighted", [False, True])
 def test_a_block_larger_than_the_cache(weighted: bool) -> None:
     nodes = 40_000

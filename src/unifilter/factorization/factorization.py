@@ -90,8 +90,8 @@ def factorize(
     A signal that lives on a small component, or on few frequencies, spans fewer than ``hops + 1`` dimensions. Its later
     vectors are zero and the reached dimension is recorded; a vector counts as reached while what is left of it after
     orthogonalization is more than 6e-8 of what was there, which is where double precision stops to tell it from
-    rounding. Single precision stops at 1.4e-3: columns in which less is left are decided in double precision. The
-    dimension is never above the number of nodes of the components that a signal lives on.
+    rounding. Single precision cannot tell rests of a few percent from rounding: columns with such rests are decided in
+    double precision. The dimension is never above the number of nodes of the components that a signal lives on.
 
     Args:
         graph: The graph.

@@ -482,7 +482,7 @@ class Graph:
         if self._has_ordinary_degrees:
             return self._weighted_rows
         ones = torch.ones(self.num_nodes, dtype=torch.float64, device=self.device)
-        return CompressedRows(self.row_start, self.neighbors, self._normalised_weights, ones, normalized=True)
+        return CompressedRows(self.row_start, self.neighbors, self._normalised_weights, ones)
 
     @property
     def _weighted_rows(self) -> CompressedRows:

@@ -19,14 +19,12 @@ class CompressedRows(NamedTuple):
         neighbors: The column of each entry, int32.
         weights: The weight of each entry; ``None`` where all are 1.
         root_degree: Square root of each degree, 1 where it is zero, float64 ``[num_nodes]``.
-        normalized: Whether the weights are the entries of P, because those of the graph span too many magnitudes.
     """
 
     row_start: Tensor
     neighbors: Tensor
     weights: Tensor | None
     root_degree: Tensor
-    normalized: bool = False
 
     def adjacency(self, dtype: torch.dtype) -> Tensor:
         """The adjacency as a torch CSR tensor."""

@@ -11,26 +11,15 @@ from unifilter._internal.columns import dense_columns
 from unifilter._internal.scaling import power_of_two
 from unifilter.kernels.backend import use_compiled
 from unifilter.kernels.compressed_rows import CompressedRows
-from unifilter.kernels.small_rests import settle_dimensions
+from unifilter.kernels.small_rests import SMALL_REST, settle_dimensions
 
-# Up to this hop the estimate of what is kept of earlier vectors is close; later it can be too low, and more is cleaned
-# sooner.
-_RELIABLE_HOPS = 20
-# Of a vector that is left with less after orthogonalization, so much is rounding that it is cleaned of all others.
-SMALL_REST = 2.0**-7
+# While a vector keeps less of every earlier one than half of the digits, the tridiagonal is as accurate as if nothing
+# were kept. A tenth of that, because the estimate can be too low by a small factor.
+LARGEST_LOSS = 0.1
 # Below this multiple of the machine precision nothing is told from rounding, however little of a vector propagates.
 NOISE_FLOOR = 64
-# Products of a matrix of norm 1 round by the machine precision; of that at least this share reaches the estimate where
-# almost nothing of a vector propagates.
-SMALLEST_PRODUCT = 2.0**-10
-
 # Vectors [hops+1, n, d], alpha [hops+1, d], beta [hops, d], norm [d] and dimension [d].
 Parts = tuple[Tensor, Tensor, Tensor, Tensor, Tensor]
-
-
-def reliable_hops(rows: CompressedRows) -> int:
-    """Up to which hop the estimate is taken as it is: nowhere where weights span many magnitudes."""
-    return 0 if rows.normalized else _RELIABLE_HOPS
 
 
 def lanczos(
@@ -60,7 +49,6 @@ def lanczos_torch(
         block = slice(start, start + width)
         _lanczos_block(
             propagate,
-            reliable_hops(rows),
             dense_columns(x, start, min(start + width, channels)),
             reorthogonalize,
             vectors[:, :, block],
@@ -74,7 +62,6 @@ def lanczos_torch(
 
 def _lanczos_block(
     propagate: Callable[[Tensor], Tensor],
-    reliable: int,
     x: Tensor,
     reorthogonalize: bool | None,
     vectors: Tensor,
@@ -85,7 +72,8 @@ def _lanczos_block(
 ) -> None:
     hops = beta.shape[0]
     epsilon = torch.finfo(x.dtype).eps
-    rounding = RoundingEstimate(hops, alpha, beta, epsilon, reliable)
+    rounding = RoundingEstimate(hops, alpha, beta, epsilon)
+    owed = torch.zeros_like(dimension, dtype=torch.bool)
     # Near 1 no square over- or underflows.
     scale = power_of_two(x.abs().amax(dim=0))
     x = x / scale
@@ -96,7 +84,6 @@ def _lanczos_block(
     vectors[0] = torch.where(alive, x / length, 0.0)
     for hop in range(hops + 1):
         rest = propagate(vectors[hop])
-        propagated = torch.linalg.vector_norm(rest, dim=0)
         if hop > 0:
             rest -= beta[hop - 1] * vectors[hop - 1]
         alpha[hop] = (rest * vectors[hop]).sum(dim=0)
@@ -104,13 +91,17 @@ def _lanczos_block(
             break
         rest -= alpha[hop] * vectors[hop]
         length = torch.linalg.vector_norm(rest, dim=0)
+        # Pythagoras: the three parts of P v_k are orthogonal.
+        propagated = (length**2 + alpha[hop] ** 2 + (beta[hop - 1] ** 2 if hop > 0 else 0)).sqrt()
         if reorthogonalize is not False:
-            needed = rounding.step(hop, length, propagated)
-            chosen = ((needed | bool(reorthogonalize)) & alive).nonzero().flatten()
+            needed = rounding.step(hop, length)
+            chosen = ((needed | owed | bool(reorthogonalize)) & alive).nonzero().flatten()
             if chosen.numel():
                 _take_out(vectors[: hop + 1], rest, chosen)
                 length = torch.linalg.vector_norm(rest, dim=0)
                 rounding.forget(hop, chosen)
+            # The recurrence brings back what the two vectors before kept: two in a row are cleaned.
+            owed = needed & ~owed
             small = (alive & (length < SMALL_REST)).nonzero().flatten()
             if small.numel():
                 for _ in range(2):
@@ -134,16 +125,15 @@ def _take_out(earlier: Tensor, block: Tensor, channels: Tensor) -> None:
 class RoundingEstimate:
     """Simon's recurrence: what each new vector keeps of the vectors before it, from the tridiagonal alone."""
 
-    def __init__(self, hops: int, alpha: Tensor, beta: Tensor, epsilon: float, reliable: int) -> None:
-        self.reliable = reliable
+    def __init__(self, hops: int, alpha: Tensor, beta: Tensor, epsilon: float) -> None:
         self.alpha, self.beta, self.epsilon = alpha, beta, epsilon
         self.before, self.here = (alpha.new_zeros((hops + 2, alpha.shape[1])) for _ in range(2))
         self.here[0] = 1
 
-    def step(self, hop: int, length: Tensor, propagated: Tensor) -> Tensor:
+    def step(self, hop: int, length: Tensor) -> Tensor:
         """Channels whose vector ``hop + 1`` must be made orthogonal again."""
-        noise = self.epsilon * propagated.clamp(min=SMALLEST_PRODUCT)
-        tolerable = (0.1 if hop < self.reliable else 0.01) * self.epsilon**0.5
+        # A product with a matrix of norm 1 rounds by so much, however short the result is.
+        noise = torch.tensor(self.epsilon).to(length)
         after = torch.zeros_like(self.here)
         kept = self.beta[:hop] * self.here[1 : hop + 1] + (self.alpha[:hop] - self.alpha[hop]) * self.here[:hop]
         if hop > 0:
@@ -153,9 +143,9 @@ class RoundingEstimate:
         after[:hop] = kept / length
         after[hop] = noise / length
         after[hop + 1] = 1
-        need: Tensor = (length <= noise) | (after[: hop + 1].abs().amax(dim=0) > tolerable)
+        worst = after[: hop + 1].abs().amax(dim=0)
         self.before, self.here = self.here, after
-        return need
+        return (length <= noise) | (worst > LARGEST_LOSS * self.epsilon**0.5)
 
     def forget(self, hop: int, channels: Tensor) -> None:
         self.here[: hop + 1, channels] = self.epsilon

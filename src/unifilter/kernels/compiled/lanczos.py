@@ -27,7 +27,8 @@ from unifilter.kernels.compiled.lanes import (
 )
 from unifilter.kernels.compiled.orthogonality import ROWS_PER_SUM, estimate_rounding, reorthogonalize
 from unifilter.kernels.compressed_rows import CompressedRows
-from unifilter.kernels.lanczos import NOISE_FLOOR, SMALL_REST, Parts, reliable_hops
+from unifilter.kernels.lanczos import NOISE_FLOOR, Parts
+from unifilter.kernels.small_rests import SMALL_REST
 from unifilter.kernels.threads import for_each
 
 # Wide enough for long contiguous writes, narrow enough that two vectors of a few thousand nodes stay in cache.
@@ -73,7 +74,6 @@ def lanczos_compiled(
             current,
             previous,
             mode,
-            reliable_hops(rows),
             vectors[:, :, columns],
             alpha[:, columns],
             beta[:, columns],
@@ -145,7 +145,7 @@ _NEVER, _WHERE_NEEDED, _ALWAYS = 0, 1, 2
 @compile_kernel
 def _lanczos_block(  # type: ignore[no-untyped-def]
     row_start, neighbors, weights, root_degree, degree, inverse_degree,
-    current, previous, mode, reliable, vectors, alpha, beta, norm, dimension,
+    current, previous, mode, vectors, alpha, beta, norm, dimension,
 ):  # fmt: skip
     hops, columns, padded = beta.shape[0], beta.shape[1], current.shape[1]
     lanes = BYTES // current.itemsize
@@ -159,7 +159,9 @@ def _lanczos_block(  # type: ignore[no-untyped-def]
     # `previous` likewise holds v_{k-1}: times `carry` it is beta_{k-1} v_{k-1} / sqrt(degree).
     scale, carry, shift = np.zeros((3, padded), current.dtype)
     rounding = np.zeros((3, hops + 2, padded))
-    chosen, suspect = np.zeros(padded, np.bool_), np.zeros(hops + 1, np.bool_)
+    chosen, propagated = np.zeros(padded, np.bool_), np.zeros(padded)
+    # For each vector of columns: whether the one it is followed by must be cleaned too.
+    owed = np.zeros(padded // lanes, np.bool_)
 
     length, exponent = _lengths(current)
     for column in range(columns):
@@ -171,7 +173,7 @@ def _lanczos_block(  # type: ignore[no-untyped-def]
     previous[:, :] = 0
 
     for hop in range(hops + 1):
-        projection, propagated = _product_pass(
+        projection = _product_pass(
             row_start, neighbors, weights, degree, inverse_degree, current, previous, scale, carry, columns
         )
         for column in range(columns):
@@ -180,36 +182,45 @@ def _lanczos_block(  # type: ignore[no-untyped-def]
         residual = _update_pass(current, previous, scale, shift, degree, root_degree, vectors[hop], columns)
         if hop == hops:
             break
+        for column in range(columns):
+            # Pythagoras: the three parts of P v_k are orthogonal.
+            propagated[column] = residual[column] + np.float64(alpha[hop, column]) ** 2
+            if hop > 0:
+                propagated[column] += np.float64(beta[hop - 1, column]) ** 2
         if mode != _NEVER:
             for first in range(0, columns, lanes):
                 # All columns of a vector together: cleaning one reads the others anyway, and cleaned together they
                 # need it together the next time.
                 last = min(columns, first + lanes)
-                suspect[:] = mode == _ALWAYS
                 need = mode == _ALWAYS
                 for column in range(first, last):
                     chosen[column] = dimension[column] == hop + 1
                     if chosen[column]:
-                        need |= estimate_rounding(
-                            rounding, column, hop, alpha, beta, residual, propagated, epsilon, suspect, reliable
-                        )
-                if need:
-                    earlier = np.nonzero(suspect[: hop + 1])[0]
+                        need |= estimate_rounding(rounding, column, hop, alpha, beta, residual, epsilon)
+                if need or owed[first // lanes]:
                     reorthogonalize(
-                        vectors, earlier, previous, root_degree, inverse_root, degree, chosen, residual, first, last
+                        vectors[: hop + 1], previous, root_degree, inverse_root, degree, chosen, residual, first, last
                     )
-                    for other in earlier:
-                        rounding[hop % 3, other, first:last] = epsilon
+                    rounding[hop % 3, : hop + 1, first:last] = epsilon
+                # The recurrence brings back what the two vectors before kept: two in a row are cleaned.
+                owed[first // lanes] = need and not owed[first // lanes]
                 small = False
                 for column in range(first, last):
                     chosen[column] = dimension[column] == hop + 1 and residual[column] < SMALL_REST**2
                     small |= chosen[column]
                 if small:
-                    # Rounding is large beside them: they are cleaned from all vectors, and twice is enough.
-                    earlier = np.arange(hop + 1)
+                    # Rounding is large beside them: twice more is enough.
                     for _ in range(2):
                         reorthogonalize(
-                            vectors, earlier, previous, root_degree, inverse_root, degree, chosen, residual, first, last
+                            vectors[: hop + 1],
+                            previous,
+                            root_degree,
+                            inverse_root,
+                            degree,
+                            chosen,
+                            residual,
+                            first,
+                            last,
                         )
                     for column in range(first, last):
                         if chosen[column]:
@@ -297,13 +308,13 @@ def _neighbor_sum(row_start, neighbors, weights, block, row, column, far, zero):
 def _product_pass(  # type: ignore[no-untyped-def]
     row_start, neighbors, weights, degree, inverse_degree, current, previous, scale, carry, columns
 ):
-    """``previous`` becomes P v_k - beta v_{k-1}; returns its product with ``current`` and the squared norm of P v_k."""
+    """``previous`` becomes P v_k - beta v_{k-1}; returns its product with ``current``."""
     nodes = current.shape[0]
     lanes = BYTES // current.itemsize
     padded = -(-columns // lanes) * lanes
-    projection, propagated = np.zeros(current.shape[1]), np.zeros(current.shape[1])
+    projection = np.zeros(current.shape[1])
     far = current.size * current.itemsize > _NEAR_BYTES
-    partial = np.zeros((2, padded), current.dtype)
+    partial = np.zeros((1, padded), current.dtype)
     zero = splat(current.dtype.type(0), BYTES)
     for first in range(0, nodes, ROWS_PER_SUM):
         partial[:, :] = 0
@@ -316,11 +327,9 @@ def _product_pass(  # type: ignore[no-untyped-def]
                 store(previous, (row, column), rest)
                 projected = rest * load(current, (row, column), BYTES) * row_degree
                 store(partial, (0, column), load(partial, (0, column), BYTES) + projected)
-                store(partial, (1, column), load(partial, (1, column), BYTES) + product * product * row_degree)
         for column in range(padded):
             projection[column] += partial[0, column]
-            propagated[column] += partial[1, column]
-    return projection, propagated
+    return projection
 
 
 @compile_kernel

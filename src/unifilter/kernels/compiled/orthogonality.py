@@ -6,33 +6,27 @@ import numpy as np
 
 from unifilter.kernels.compiled.compiling import compile_inline, compile_kernel
 from unifilter.kernels.compiled.lanes import BYTES, load, splat, store
-from unifilter.kernels.lanczos import SMALLEST_PRODUCT
+from unifilter.kernels.lanczos import LARGEST_LOSS
 
 # Rows summed in the signal's own precision before the sum goes to a double-precision total.
 ROWS_PER_SUM = 64
 
 
 @compile_kernel
-def estimate_rounding(  # type: ignore[no-untyped-def]
-    rounding, column, hop, alpha, beta, residual, propagated, epsilon, suspect, reliable
-):
+def estimate_rounding(rounding, column, hop, alpha, beta, residual, epsilon):  # type: ignore[no-untyped-def]
     """Simon's recurrence: what v_{hop+1} keeps of the vectors before it, from the tridiagonal alone.
 
-    Marks the vectors it keeps too much of, and tells whether it must be cleaned now.
+    Tells whether it must be cleaned now.
     """
     rest = np.sqrt(residual[column])
-    noise = epsilon * max(np.sqrt(propagated[column]), SMALLEST_PRODUCT)
+    # A product with a matrix of norm 1 rounds by so much, however short the result is.
+    noise = np.float64(epsilon)
     if rest <= noise:
-        suspect[: hop + 1] = True
         return True
     here, before, after = rounding[(hop + 2) % 3], rounding[(hop + 1) % 3], rounding[hop % 3]
-    # Most of what is kept lies along few early vectors. Larsen's choice: clean down to three quarters of the digits
-    # when half of them are at risk.
-    tolerable = epsilon**0.75
     here[hop, column] = 1
     worst = noise / rest
     after[hop, column] = worst
-    suspect[hop] |= worst > tolerable
     for other in range(hop):
         kept = beta[other, column] * here[other + 1, column]
         kept += (np.float64(alpha[other, column]) - alpha[hop, column]) * here[other, column]
@@ -41,42 +35,33 @@ def estimate_rounding(  # type: ignore[no-untyped-def]
         kept -= beta[hop - 1, column] * before[other, column]
         kept += noise if kept >= 0 else -noise
         after[other, column] = kept / rest
-        suspect[other] |= abs(after[other, column]) > tolerable
         worst = max(worst, abs(after[other, column]))
-    # With half the digits left the tridiagonal is as accurate as if the vectors were exactly orthogonal; a tenth of
-    # that, because the estimate can be too low by a small factor.
-    if hop < reliable:
-        return worst > 0.1 * np.sqrt(epsilon)
-    # After many hops by a larger one, and in vectors that looked clean.
-    if worst > 0.01 * np.sqrt(epsilon):
-        suspect[: hop + 1] = True
-        return True
-    return False
+    return worst > LARGEST_LOSS * np.sqrt(epsilon)
 
 
 @compile_kernel
 def reorthogonalize(  # type: ignore[no-untyped-def]
-    vectors, earlier, block, root_degree, inverse_root, degree, chosen, residual, first, last
+    vectors, block, root_degree, inverse_root, degree, chosen, residual, first, last
 ):
-    """Takes earlier vectors out of the chosen columns of ``block``, ``first`` to ``last``, and renews their norms."""
+    """Takes all vectors out of the chosen columns of ``block``, ``first`` to ``last``, and renews their norms."""
     nodes = block.shape[0]
     lanes = BYTES // block.itemsize
     zero = splat(block.dtype.type(0), BYTES)
     tail = np.zeros(lanes, block.dtype)
     rows_here = np.zeros((ROWS_PER_SUM, lanes), block.dtype)
-    kept = np.zeros((len(earlier), lanes), block.dtype)
-    total = np.zeros((len(earlier), lanes))
+    kept = np.zeros((len(vectors), lanes), block.dtype)
+    total = np.zeros((len(vectors), lanes))
     for start in range(0, nodes, ROWS_PER_SUM):
         stop = min(nodes, start + ROWS_PER_SUM)
         for row in range(start, stop):
             store(rows_here, (row - start, 0), load(block, (row, first), BYTES) * splat(root_degree[row], BYTES))
-        for index, other in enumerate(earlier):
+        for other in range(len(vectors)):
             partial = zero
             for row in range(start, stop):
                 partial = partial + _load_vector(vectors, other, row, first, tail) * load(
                     rows_here, (row - start, 0), BYTES
                 )
-            store(kept, (index, 0), partial)
+            store(kept, (other, 0), partial)
         total += kept
     for column in range(first, last):
         kept[:, column - first] = total[:, column - first] * chosen[column]
@@ -84,8 +69,8 @@ def reorthogonalize(  # type: ignore[no-untyped-def]
     for start in range(0, nodes, ROWS_PER_SUM):
         stop = min(nodes, start + ROWS_PER_SUM)
         rows_here[:, :] = 0
-        for index, other in enumerate(earlier):
-            share = load(kept, (index, 0), BYTES)
+        for other in range(len(vectors)):
+            share = load(kept, (other, 0), BYTES)
             for row in range(start, stop):
                 removed = share * _load_vector(vectors, other, row, first, tail)
                 store(rows_here, (row - start, 0), load(rows_here, (row - start, 0), BYTES) + removed)
