@@ -14,12 +14,12 @@ from . import reports as reports
 from . import runs as runs
 from . import training as training
 from . import transforms as transforms
+from ._internal.type_aliases import FeatureLike as FeatureLike
+from ._internal.type_aliases import Labels as Labels
+from ._internal.type_aliases import NodeIndex as NodeIndex
 from ._internal.version import __version__ as __version__
 from .bases import Tridiagonal as Tridiagonal
 from .bases import register_basis as register_basis
-from .data import FeatureLike as FeatureLike
-from .data import Labels as Labels
-from .data import NodeIndex as NodeIndex
 from .estimators import NodeClassifier as NodeClassifier
 from .estimators import NodeRegressor as NodeRegressor
 from .estimators import TrainedModel as TrainedModel

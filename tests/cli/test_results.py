@@ -42,7 +42,7 @@ def test_the_summary_is_that_of_the_page_of_results() -> None:
     expected = [[titles[title], *place.split(), *counts] for title, place, *counts in glance if title in titles]
     assert len(expected) >= 10
     assert [line.split() for line in lines if line.split() and line.split()[0] in EXPERIMENTS] == expected
-    assert "No reported numbers of their own: figure-smoothing, theorems, " in result.stdout
+    assert "No reported numbers of their own: figure-basis, figure-smoothing, theorems, " in result.stdout
 
 
 def test_an_experiment_is_shown_beside_the_paper() -> None:

@@ -1,6 +1,5 @@
 """Containers: a graph with features, labels and splits. Loaders and file formats are in :mod:`unifilter.datasets`."""
 
-from unifilter._internal.type_aliases import FeatureLike, Labels, NodeIndex
 from unifilter.data.classes import Classes, balanced_weights, check_learnable
 from unifilter.data.column_summary import ColumnSummary
 from unifilter.data.features import SCALINGS, FeatureScaling, features_digest, pack_features, scale_rows, scale_spread
@@ -39,12 +38,9 @@ __all__ = [
     "DataWarning",
     "DatasetSummary",
     "Encoded",
-    "FeatureLike",
     "FeatureScaling",
-    "Labels",
     "Metric",
     "NodeDataset",
-    "NodeIndex",
     "Preparation",
     "Split",
     "Table",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from unifilter.experiments.engine.experiment import Experiment, Options
 from unifilter.experiments.engine.sources import Sources
+from unifilter.experiments.paper.figure_basis import FigureBasis
 from unifilter.experiments.paper.figure_homophily import FigureHomophily
 from unifilter.experiments.paper.figure_smoothing import FigureSmoothing
 from unifilter.experiments.paper.figure_spectrum import FigureSpectrum
@@ -28,6 +29,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         TablePolynomial(),
         TableModels(),
         TableLarge(),
+        FigureBasis(),
         FigureSpectrum(),
         FigureHomophily(),
         FigureTau(),

@@ -92,6 +92,22 @@ def test_theorem_4_2_on_a_random_regular_graph() -> None:
     assert outcome["printed"][0] == pytest.approx(0.25, abs=0.01)  # type: ignore[index]
 
 
+def test_directions_of_both_bases_are_those_of_the_vectors(workspace: Workspace) -> None:
+    outcome = measure(workspace, "directions", hops=6, features="raw")
+    signal = workspace.features("raw").double()[:, [outcome["column"]]]  # type: ignore[index]
+    fact = factorize(workspace.graph(), signal, 6)
+    smooth = fact.basis("homophily")[:, :, 0]
+    smooth = smooth / smooth.norm(dim=1, keepdim=True)
+    gram, shown = (smooth @ smooth.T).numpy(), np.array(outcome["smooth"])
+    # Three dimensions cannot make an angle larger, and what they leave out is what they do not hold.
+    assert np.all(np.linalg.norm(shown, axis=1) <= 1 + 1e-9)
+    np.testing.assert_allclose(np.sum(shown**2) / len(shown), outcome["held"], rtol=1e-9)
+    np.testing.assert_allclose(np.cos(np.radians(outcome["angles"])), np.diag(gram, 1), atol=1e-9)  # type: ignore[arg-type]
+    built = fact.basis("heterophily", homophily=outcome["homophily"])[:3, :, 0]
+    np.testing.assert_allclose(outcome["inner"], (built @ built.T).numpy(), atol=1e-9)  # type: ignore[arg-type]
+    assert np.allclose(np.triu(outcome["built"], 1), 0)  # type: ignore[call-overload]
+
+
 def test_an_estimate_needs_training_nodes_alone(workspace: Workspace) -> None:
     outcome = measure(workspace, "estimate", split="random-60-20-20")
     assert outcome["homophily"] == pytest.approx(0.4, abs=0.01)

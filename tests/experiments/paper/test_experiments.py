@@ -28,6 +28,7 @@ PARTS: dict[str, tuple[dict[str, Any], int]] = {
     "table-polynomial": ({"datasets": ("actor",)}, 12),
     "table-models": ({"datasets": ("actor",), "methods": ("unifilter", "gcn")}, 4),
     "table-large": ({"datasets": ("cornell5", "genius"), "methods": ("unifilter", "sgc")}, 4),
+    "figure-basis": ({}, 2),
     "figure-spectrum": ({"datasets": ("actor", "squirrel")}, 2),
     "figure-homophily": ({}, 72),
     "figure-tau": ({"datasets": ("squirrel",)}, 11),
@@ -251,10 +252,11 @@ def test_the_page_of_results_is_written_from_rows_alone(runs: Runs, tmp_path: Pa
     (output / "findings.md").write_text("## Findings\n\nNothing is learned in two epochs.\n", encoding="utf-8")
     count = write_results_page(list(EXPERIMENTS.values()), [output], page, "unifilter x")
     text = page.read_text(encoding="utf-8")
-    assert (
-        text.index("Reported figures: ") < text.index("Nothing is learned in two epochs.") < text.index("## Accuracy")
-    )
-    glance = text[text.index("## At a glance") : text.index("## Findings")]
+    assert text.index("Reported figures: ") < text.index("## The claims of the paper") < text.index("## At a glance")
+    assert "[discussion](discussion.md)" in text
+    discussion = page.with_name("discussion.md").read_text(encoding="utf-8")
+    assert discussion == "## Findings\n\nNothing is learned in two epochs.\n"
+    glance = text[text.index("## At a glance") : text.index("## Accuracy")]
     # GCN, and UniFilter with tuned and published settings on masks and on drawn splits, on one of six graphs
     assert "| Accuracy beside model-optimized methods | Table 2 | 72 | 4 |" in glance
     assert "UniFilter and its variants" not in glance  # its reported figures are those of another table
@@ -263,7 +265,9 @@ def test_the_page_of_results_is_written_from_rows_alone(runs: Runs, tmp_path: Pa
         assert f"`{name}`, {EXPERIMENTS[name].place}; " in text
         assert f"](results/{name}.png)" in text
         assert (page.parent / "results" / f"{name}.png").exists()
-    assert re.search(r"\| GCN \| – \(86.98 ± 1.27\) \| .* \| \d+\.\d\d \(27.32 ± 1.10\) [▲▼≈] \|", text)
+    plain = text.replace("\N{NO-BREAK SPACE}", " ")
+    assert re.search(r"\| GCN \| –<br>\(86.98 ± 1.27\) \|", plain)
+    assert re.search(r"\| GCN \|.* \d+\.\d\d [▲▼≈]<br>\(27.32 ± 1.10\) \|", plain)
     # Bars would end a cell of a table.
     assert r"\|∂z_u/∂x_v\|" in text
 

@@ -59,6 +59,15 @@ def test_what_has_no_rows_is_not_tested(shown: list[Shown], experiment: str) -> 
     assert {one.verdict for one in found} == {"not tested"}
 
 
+@pytest.mark.parametrize("experiment", EXPERIMENTS)
+def test_some_of_the_rows_are_no_mistake(experiment: str) -> None:
+    """Of a run that was stopped, or of a part of an experiment."""
+    rows = [row for row in packaged_rows() if row["experiment"] == experiment]
+    for some in (rows[:1], rows[-1:], rows[: len(rows) // 2] or rows):
+        partly = Shown(EXPERIMENTS[experiment], EXPERIMENTS[experiment].present(some), some)
+        assert {one.verdict for one in claims_of([partly])} <= set(VERDICTS)
+
+
 def test_the_accuracies_are_those_of_the_table(shown: list[Shown], claims: list[Claim]) -> None:
     """Computed once more, from the rows themselves."""
     one = next(one for one in claims if one.place == "Table 1" and "printed accuracy" in one.claim)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from unifilter.experiments.engine.cells import Cell
+from unifilter.experiments.measures.directions import measure_directions
 from unifilter.experiments.measures.energy import measure_energy
 from unifilter.experiments.measures.estimate import measure_estimate
 from unifilter.experiments.measures.frequencies import measure_frequencies
@@ -29,6 +30,7 @@ MEASURES: dict[str, Measure] = {
     "estimate": Measure(measure_estimate),
     "energy": Measure(measure_energy),
     "frequencies": Measure(measure_frequencies),
+    "directions": Measure(measure_directions),
     "jacobian": Measure(measure_jacobian),
     "spread": Measure(measure_spread),
     "basis": Measure(measure_basis),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 from unifilter.experiments.show.claims import Claim
@@ -13,7 +14,9 @@ from unifilter.experiments.show.shown import Shown
 
 # Columns of a table that fit on a screen, where measured and reported figures are on two lines. Tables that have a
 # picture and more than the second number of columns are shown as the picture.
-_FITTING, _FOR_A_PICTURE = 6, 8
+_FITTING, _FOR_A_PICTURE = 4, 8
+# Keeps a mean and its deviation on one line.
+_NO_BREAK = "\N{NO-BREAK SPACE}"
 
 
 def results_page(
@@ -94,8 +97,10 @@ def _at_a_glance(shown: Sequence[Shown]) -> list[str]:
 
 def _table(table: Table) -> list[str]:
     lines = [f"{table.caption[:1].upper()}{table.caption[1:]}:"]
-    for begin in range(0, len(table.columns), _FITTING):
-        columns = table.columns[begin : begin + _FITTING]
+    parts = math.ceil(len(table.columns) / _FITTING)
+    width = math.ceil(len(table.columns) / parts)
+    for begin in range(0, len(table.columns), width):
+        columns = table.columns[begin : begin + width]
         lines += [
             "",
             _line([table.corner, *columns]),
@@ -106,10 +111,13 @@ def _table(table: Table) -> list[str]:
 
 
 def _entry(entry: Entry, table: Table) -> str:
-    ours = measured_text(entry, table) if entry.values else "–"
-    theirs = f"<br>({reported_text(entry, table.digits)})" if entry.reported is not None else ""
-    mark = MARKS.get(entry.verdict, "")
-    return f"{ours} {mark}".rstrip() + theirs
+    ours, _, count = (measured_text(entry, table) if entry.values else "–").partition(", ")
+    lines = [f"{ours} {MARKS.get(entry.verdict, '')}".rstrip()]
+    if entry.reported is not None:
+        lines.append(f"({reported_text(entry, table.digits)})")
+    if count:
+        lines.append(count)
+    return "<br>".join(line.replace(" ", _NO_BREAK) for line in lines)
 
 
 def _findings(findings: Sequence[Finding]) -> list[str]:
