@@ -105,8 +105,10 @@ def reference_index() -> str:
     ]
     lines += [".. toctree::", "   :maxdepth: 1", "", *(f"   {name}" for name in PACKAGES), ""]
     lines += [*_heading("Names of the top level", "-"), "These can be imported from ``unifilter`` itself.", ""]
-    homes = {name: home for name in top_level() if (home := home_of(name)) is not None}
-    lines += [f"- :py:obj:`unifilter.{name} <unifilter.{home}.{name}>`" for name, home in homes.items()]
+    homes = {name: home_of(name) for name in top_level()}
+    lines += [f"- :py:obj:`unifilter.{name} <unifilter.{home}.{name}>`" for name, home in homes.items() if home]
+    for name in (name for name, home in homes.items() if home is None):
+        lines += ["", *_entry(f"unifilter.{name}", getattr(unifilter, name))]
     return "\n".join(lines) + "\n"
 
 
@@ -148,7 +150,7 @@ def undocumented_packages() -> list[str]:
 
 def public_names() -> list[str]:
     """Everything that has to be in the reference: names of packages, methods and properties of their classes."""
-    names = []
+    names = [f"unifilter.{name}" for name in top_level() if home_of(name) is None]
     for package in PACKAGES:
         module = importlib.import_module(f"unifilter.{package}")
         for name in module.__all__:
@@ -202,7 +204,8 @@ def _words_for(found: Any) -> str:
     if typing.get_origin(found) is typing.Literal:
         return f"One of {', '.join(f'``{choice!r}``' for choice in choices)}."
     if choices:
-        return f"``{' | '.join(getattr(one, '__name__', str(one)) for one in choices)}``"
+        names = [getattr(one, "__forward_arg__", getattr(one, "__name__", str(one))) for one in choices]
+        return f"``{' | '.join(dict.fromkeys(names))}``"
     if isinstance(found, Mapping):
         return f"A table of {len(found)} entries: {', '.join(f'``{key!r}``' for key in found)}."
     return f"``{found!r}``"
