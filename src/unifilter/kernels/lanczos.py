@@ -145,7 +145,8 @@ class RoundingEstimate:
         after[hop + 1] = 1
         worst = after[: hop + 1].abs().amax(dim=0)
         self.before, self.here = self.here, after
-        return (length <= noise) | (worst > LARGEST_LOSS * self.epsilon**0.5)
+        needed: Tensor = (length <= noise) | (worst > LARGEST_LOSS * self.epsilon**0.5)
+        return needed
 
     def forget(self, hop: int, channels: Tensor) -> None:
         self.here[: hop + 1, channels] = self.epsilon
