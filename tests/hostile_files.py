@@ -125,10 +125,10 @@ for _name, _x in {
     "coo-negative": lambda: _coo([[0, -(10**12)], [0, 1]]),
     "coo-said-to-be-in-order": lambda: _coo([[0, 10**9], [0, 0]], coalesced=True),
 }.items():
-    hostile(f"{_name}.pt", "'x' is sparse, and its indices are wrong")(
+    hostile(f"{_name}.pt", "'x' is sparse, and its indices are invalid")(
         lambda path, make=_x: torch.save(tensors(x=make()), path)
     )
-hostile("csr-zero-stride.pt", "repeats the same few numbers")(
+hostile("csr-zero-stride.pt", "repeats a few stored numbers")(
     lambda path: torch.save(tensors(x=_with_zero_stride()), path)
 )
 hostile("coo-many-rows.pt", "features of shape [4000000000000, 40] would take")(
@@ -151,17 +151,17 @@ hostile("complex.pt", "'x' is of type torch.complex64")(saved(x=torch.ones(6, 2,
 hostile("quantized.pt", "'x' is quantized (torch.qint8): save x.dequantize()")(
     lambda path: torch.save(tensors(x=torch.quantize_per_tensor(torch.ones(6, 2), 0.1, 0, torch.qint8)), path)
 )
-hostile("meta.pt", "'x' is on the device 'meta' and holds no numbers")(
+hostile("meta.pt", "'x' is on the device 'meta' and contains no numbers")(
     saved(x=torch.empty(10**7, 10**6, device="meta"))
 )
-hostile("zero-stride.pt", "'x' is of shape [10000000, 1000000], but repeats the same few numbers: save x.clone()")(
+hostile("zero-stride.pt", "'x' is of shape [10000000, 1000000], but repeats a few stored numbers: save x.clone()")(
     saved(x=torch.zeros(1, 1).expand(10**7, 10**6))
 )
 hostile("zero-stride-edges.pt", "'edge_index' is of shape [2, 1000000000000], but repeats")(
     saved(edge_index=torch.zeros(2, 1, dtype=torch.int64).expand(2, 10**12))
 )
 hostile("no-columns.pt", "features have no columns")(saved(x=torch.empty(4 * 10**9, 0), y=None, train_mask=None))
-hostile("no-splits.pt", "hold no split")(
+hostile("no-splits.pt", "contain no split")(
     saved(**{f"{part}_mask": torch.empty(6, 0, dtype=torch.bool) for part in ("train", "val", "test")})
 )
 hostile("nested.pt", "'x' is a nested tensor")(
@@ -197,7 +197,7 @@ def _no_bytes(path: Path) -> None:
     write_members(path, npz_members(node_features=npy((10**12, 4), "|V0")))
 
 
-@hostile("no-header.npz", "no-header.npz is not a whole .npz file")
+@hostile("no-header.npz", "no-header.npz is not a complete .npz file")
 def _no_header(path: Path) -> None:
     write_members(path, npz_members(node_features=b"\x93NUMPY\x01\x00\xff\xff{'descr'"))
 
@@ -207,7 +207,7 @@ def _no_columns(path: Path) -> None:
     write_members(path, npz_members(node_features=npy((4 * 10**9, 0))))
 
 
-@hostile("no-splits.npz", "hold no split")
+@hostile("no-splits.npz", "contain no split")
 def _no_splits(path: Path) -> None:
     empty = npy((0, 6), "|b1")
     write_members(path, npz_members(train_masks=empty, val_masks=empty, test_masks=empty))
@@ -226,7 +226,7 @@ def _bomb(path: Path) -> None:
         member.compress_type, member.file_size = zipfile.ZIP_DEFLATED, len(npy((500_000, 1000))) + 2 * 10**9
 
 
-@hostile("overlap.npz", "overlap.npz is not a whole .npz file")
+@hostile("overlap.npz", "overlap.npz is not a complete .npz file")
 def _overlap(path: Path) -> None:
     """Many members that are one and the same part of the file."""
     write_members(path, {"node_features.npy": npy((1000, 1000), "<f4", bytes(4 * 10**6)), **npz_members(edges=b"")})
@@ -242,7 +242,7 @@ def _overlap(path: Path) -> None:
     path.write_bytes(content[:start] + directory + many + bytes(ending))
 
 
-@hostile("large-member.npz", "is not a whole .npz file")
+@hostile("large-member.npz", "is not a complete .npz file")
 def _large_member(path: Path) -> None:
     """A member whose size in the list is a lie."""
     write_members(path, npz_members(), zipfile.ZIP_STORED)
@@ -286,7 +286,7 @@ def _twice_pt(path: Path) -> None:
         archive.writestr("twice/data.pkl", archive.read("twice/data.pkl"))
 
 
-@hostile("compressed.pt", "is compressed in a way that is not read")
+@hostile("compressed.pt", "has an unsupported compression")
 def _compressed(path: Path) -> None:
     torch.save(tensors(x=torch.zeros(10**5, 100)), path)
     with zipfile.ZipFile(path) as archive:
@@ -294,7 +294,7 @@ def _compressed(path: Path) -> None:
     write_members(path, members)
 
 
-@hostile("short-record.pt", "short-record.pt is no whole file")
+@hostile("short-record.pt", "short-record.pt is not a complete file")
 def _short_record(path: Path) -> None:
     """Fewer bytes than the tensor needs."""
     torch.save(tensors(), path)
@@ -312,7 +312,7 @@ def _changed_number(path: Path) -> None:
     path.write_bytes(content.replace(numbers, numbers[:-1] + b"B"))
 
 
-@hostile("patched.npz", "is compressed in a way that is not read")
+@hostile("patched.npz", "has an unsupported compression")
 def _patched(path: Path) -> None:
     write_members(path, npz_members())
     content = bytearray(path.read_bytes())
@@ -320,7 +320,7 @@ def _patched(path: Path) -> None:
     path.write_bytes(content)
 
 
-@hostile("before-the-file.npz", "before-the-file.npz is not a whole .npz file")
+@hostile("before-the-file.npz", "before-the-file.npz is not a complete .npz file")
 def _before_the_file(path: Path) -> None:
     """A list of members that is said to start later than it does, so that its members start too early."""
     write_members(path, npz_members())
@@ -331,7 +331,7 @@ def _before_the_file(path: Path) -> None:
     path.write_bytes(content)
 
 
-@hostile("old-form.pt", "torch before 1.6 wrote another form")
+@hostile("old-form.pt", "torch before 1.6 used another format")
 def _old_form(path: Path) -> None:
     torch.save(tensors(), path, _use_new_zipfile_serialization=False)
 

@@ -79,7 +79,7 @@ def test_a_class_that_is_defined_again_replaces_the_one_before() -> None:
 
 @pytest.mark.parametrize("name", ["", None, 3])
 def test_a_name_is_a_string(name: object) -> None:
-    with pytest.raises(ValueError, match=f"the name of a animal is a non-empty string, not {name!r}"):
+    with pytest.raises(ValueError, match=f"the name of a animal must be a non-empty string, not {name!r}"):
         animals().register(name, Bee)  # type: ignore[arg-type]
 
 

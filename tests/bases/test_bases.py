@@ -200,9 +200,9 @@ def test_what_is_said_about_wrong_bases() -> None:
         fact.basis("uni")
     with pytest.raises(ValueError, match="the basis Monomial takes nothing: .*'tau'"):
         fact.basis("homophily", tau=0.3)
-    with pytest.raises(ValueError, match=r"Monomial\(\) is already built: pass tau when you build it"):
+    with pytest.raises(ValueError, match=r"Monomial\(\) is an instance: pass tau when you create it"):
         make_basis(Monomial(), tau=0.1)
-    with pytest.raises(ValueError, match="a basis is a name, a Basis or a Basis class, not int"):
+    with pytest.raises(ValueError, match="a basis must be a name, a Basis or a Basis class, not int"):
         make_basis(3)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="formulation must be one of 'paper', 'released', not 'mine'"):
         fact.basis("uni", tau=0.3, homophily=0.3, formulation="mine")
@@ -210,7 +210,7 @@ def test_what_is_said_about_wrong_bases() -> None:
         fact.basis("uni", tau=0.3, homophily=0.0, formulation="released")
     with pytest.raises(ValueError, match="Uni adapts to the signal.*evaluate\\(lam, fact.tridiagonal\\)"):
         Uni(0.3, 0.3).evaluate(torch.zeros(1))
-    with pytest.raises(ValueError, match="say up to which degree"):
+    with pytest.raises(ValueError, match="the degree is missing"):
         Monomial().evaluate(torch.zeros(1))
     with pytest.raises(ValueError, match="hops must be a whole number of at least 1, not 0"):
         Monomial().evaluate(torch.zeros(1), hops=0)
@@ -218,7 +218,7 @@ def test_what_is_said_about_wrong_bases() -> None:
 
 def test_what_is_said_where_no_weights_give_the_signal_back() -> None:
     for adaptive in (make_basis("orthonormal"), Heterophily(0.4), Uni(0.3, 0.4), Partial()):
-        with pytest.raises(ValueError, match=r"\w+\(.*\) adapts to the signal, so no fixed weights give every signal"):
+        with pytest.raises(ValueError, match=r"\w+\(.*\) adapts to the signal, so no fixed weights reproduce every"):
             adaptive.identity_weights(10)
 
     class Tail(PolynomialBasis):

@@ -159,7 +159,7 @@ def test_evaluate_agrees_with_the_coefficients(basis: PolynomialBasis) -> None:
 @pytest.mark.parametrize("hops", [1, 2, 7, 10])
 def test_identity_weights_give_the_signal_back(basis: PolynomialBasis, hops: int) -> None:
     if isinstance(basis, Framelet) and not basis.squared:
-        with pytest.raises(ValueError, match="gives a signal back by filtering twice, not as a weighted sum: take sq"):
+        with pytest.raises(ValueError, match="reproduces a signal by filtering twice, not as a weighted sum: use sq"):
             basis.identity_weights(hops)
         return
     weights = basis.identity_weights(hops).double()

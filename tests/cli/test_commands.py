@@ -51,4 +51,4 @@ def test_an_error_while_a_command_is_imported_is_reported_like_any_other(monkeyp
     result = runner.invoke(app, ["train", "karate"])
     assert result.exit_code == 1
     assert "unifilter: ModuleNotFoundError: No module named 'unifilter.cli.no_such_module'" in result.output
-    assert "unifilter --debug ... shows where" in result.output
+    assert "run `unifilter --debug ...` to see the traceback" in result.output

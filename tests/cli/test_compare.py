@@ -58,7 +58,7 @@ def test_a_table_for_people(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("methods", "message"),
-    [("unifilter,nonsense", "there is no method 'nonsense'"), (" , ", "--methods names nothing")],
+    [("unifilter,nonsense", "there is no method 'nonsense'"), (" , ", "--methods lists no method")],
 )
 def test_mistakes(tmp_path: Path, methods: str, message: str) -> None:
     done = RUN.invoke(app, ["compare", "karate", "--methods", methods, "--out", str(tmp_path / "o")])

@@ -153,7 +153,7 @@ def test_info_without_labels_has_no_split(folder: Path) -> None:
 
 def test_measures_without_a_value_say_so(folder: Path) -> None:
     (folder / "nodes.csv").write_text("id,x\n" + "".join(f"n{i},{i}\n" for i in range(6)))
-    assert "edge homophily                        not defined" in run("data", "info", folder).stdout
+    assert "edge homophily                       not defined" in run("data", "info", folder).stdout
     assert json.loads(run("data", "info", folder, "--json").stdout)["edge_homophily"] is None
 
 
@@ -219,7 +219,7 @@ def test_unexpected_errors_are_code_1_and_debug_shows_where(monkeypatch: pytest.
     monkeypatch.setattr(data_commands, "list_datasets", failing(ZeroDivisionError("oh dear")))
     result = run("data", "list")
     assert result.exit_code == 1
-    assert result.stderr == "unifilter: ZeroDivisionError: oh dear (unifilter --debug ... shows where)\n"
+    assert result.stderr == "unifilter: ZeroDivisionError: oh dear (run `unifilter --debug ...` to see the traceback)\n"
     shown = run("--debug", "data", "list")
     assert shown.exit_code == 1
     assert "Traceback" in shown.stderr

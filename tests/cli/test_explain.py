@@ -54,7 +54,7 @@ def test_pictures(tmp_path: Path, ending: str, start: bytes) -> None:
     [
         (["camelion"], "no data set is named 'camelion'"),
         (["karate", "--out", "x.txt"], "--out cannot be a .txt: use one of .html, .json, .png, .pdf, .svg"),
-        (["karate", "--out", "x"], "--out cannot be a file without an ending"),
+        (["karate", "--out", "x"], "--out cannot be a file without an extension"),
         (["karate", "--tau", "2"], "tau must lie in [0, 1]"),
         (["karate", "--out", "nowhere/x.html"], "there is no folder nowhere"),
     ],
@@ -76,5 +76,5 @@ def test_data_without_labels_needs_a_homophily(tmp_path: Path) -> None:
     (folder / "edges.csv").write_text("source,target\na,b\nb,c\n")
     result = run(folder, "--out", tmp_path / "x.html")
     assert result.exit_code == 2
-    assert "there are no labels to take the homophily from" in result.stderr
+    assert "there are no labels to estimate the homophily from" in result.stderr
     assert run(folder, "--out", tmp_path / "x.html", "--homophily", "0.5").exit_code == 0

@@ -88,13 +88,13 @@ def test_a_table_that_is_there_is_kept_unless_forced(folder: Path, tmp_path: Pat
     command = ("predict", folder / "model.unifilter", folder / "graph.npz", "--out", out)
     refused = run(*command)
     assert refused.exit_code == 2
-    assert f"{out} exists: pass --force to write over it, or another --out" in refused.stderr
+    assert f"{out} exists: pass --force to overwrite it, or another --out" in refused.stderr
     assert out.read_text() == "mine"
     assert run(*command, "--force").exit_code == 0
     assert len(table(out)) == 40
     assert [path.name for path in tmp_path.iterdir()] == ["predictions.csv"]
     into_folder = run(*command[:-1], tmp_path, "--force")
-    assert (into_folder.exit_code, "is a folder: pass the name of a file" in into_folder.stderr) == (2, True)
+    assert (into_folder.exit_code, "is a folder: pass a file name" in into_folder.stderr) == (2, True)
 
 
 def test_mistakes_end_with_2_and_leave_no_table(folder: Path, tmp_path: Path) -> None:
@@ -107,9 +107,9 @@ def test_mistakes_end_with_2_and_leave_no_table(folder: Path, tmp_path: Path) ->
     model, graph, out = folder / "model.unifilter", folder / "graph.npz", tmp_path / "out.csv"
     for arguments, message in (
         ((tmp_path / "absent", graph), "there is no model file"),
-        ((tmp_path / "part", graph), "is not a model file, or not a whole one"),
-        ((tmp_path / "text", graph), "is not a model file, or not a whole one"),
-        ((tmp_path / "changed", graph), "was changed after it was saved"),
+        ((tmp_path / "part", graph), "is not a complete model file"),
+        ((tmp_path / "text", graph), "is not a complete model file"),
+        ((tmp_path / "changed", graph), "has changed since it was saved"),
         ((tmp_path / "unfinished", graph), "there is no model.unifilter in"),
         ((model, tmp_path / "absent.npz"), "there is no file or folder"),
         ((model, "nowhere"), "nowhere"),

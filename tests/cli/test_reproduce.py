@@ -82,7 +82,7 @@ def test_what_is_stored_is_shown_without_a_run(actor: Path, tmp_path: Path) -> N
     nothing = run("figure-tau", *part, "--stored")
     assert nothing.exit_code == 0, nothing.output
     assert nothing.stdout == "0 cells run, 0 done before\n"
-    assert nothing.stderr == "left out, figure-tau: nothing of it is done yet\n"
+    assert nothing.stderr == "skipped: figure-tau: no cell is done yet\n"
     run("figure-tau", *part, "--splits", "1")
     (tmp_path / "figure-tau" / "report.html").unlink()
     stored = run("figure-tau", *part, "--splits", "3", "--stored")
@@ -110,11 +110,11 @@ def test_rows_that_ship_with_the_package_are_measured_again(tmp_path: Path) -> N
     [
         (["figure-9"], "there is no experiment 'figure-9': choose all, or one of table-polynomial"),
         (["figure-tau", "--methods", "gcm"], "there is no method 'gcm': choose from"),
-        (["figure-tau", "--datasets", " , "], "' , ' names nothing: pass comma-separated names"),
+        (["figure-tau", "--datasets", " , "], "' , ' contains no name: pass comma-separated names"),
         (["figure-tau", "--data", "cora"], "--data takes NAME=PATH, not 'cora'"),
         (
             ["figure-tau", "--trials", "3"],
-            "--trials is for table-beyond and table-shared, not for figure-tau",
+            "--trials applies to table-beyond and table-shared, not to figure-tau",
         ),
         (["figure-tau", "--known", "nowhere.csv"], "there is no file or folder nowhere.csv"),
         (["figure-tau", "--fresh", "--stored"], "so --stored has nothing to show: pass only one of them"),
@@ -158,6 +158,6 @@ def test_an_interrupt_says_how_to_go_on(actor: Path, tmp_path: Path, monkeypatch
     result = run("figure-tau", "--datasets", "actor", "--data", f"actor={actor}", "--out", tmp_path)
     assert result.exit_code == 130
     assert (
-        f"interrupted; what is done is in {tmp_path}, and the same command goes on from there, or shows it with"
+        f"interrupted; finished rows are in {tmp_path}. Run the same command to continue, or with --stored"
         in result.stderr
     )

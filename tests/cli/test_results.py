@@ -42,7 +42,7 @@ def test_the_summary_is_that_of_the_page_of_results() -> None:
     expected = [[titles[title], *place.split(), *counts] for title, place, *counts in glance if title in titles]
     assert len(expected) >= 10
     assert [line.split() for line in lines if line.split() and line.split()[0] in EXPERIMENTS] == expected
-    assert "No reported numbers of their own: figure-basis, figure-smoothing, theorems, " in result.stdout
+    assert "The paper reports no numbers for: figure-basis, figure-smoothing, theorems, " in result.stdout
 
 
 def test_an_experiment_is_shown_beside_the_paper() -> None:
@@ -105,7 +105,7 @@ def test_rows_of_your_own(tmp_path: Path) -> None:
     assert [one["name"] for one in shown] == ["table-estimate"]
     missing = run("figure-tau", "--rows", mine.parent)
     assert missing.exit_code == 2
-    assert f"no rows of figure-tau in {mine.parent}: run it first, or pass files that have some" in missing.stderr
+    assert f"no rows of figure-tau in {mine.parent}: run it first, or pass files with its rows" in missing.stderr
 
 
 def test_the_page_of_the_documentation(tmp_path: Path) -> None:
@@ -136,7 +136,7 @@ def test_the_page_in_the_repository_is_that_of_the_packaged_rows(tmp_path: Path)
     [
         (["figure-9"], "there is no experiment 'figure-9': choose all, or one of table-polynomial"),
         (["--rows", "nowhere"], "there is no file or folder nowhere"),
-        (["figure-tau", "--docs", "x.md"], "--docs writes one page of all experiments: use it without NAME and --out"),
+        (["figure-tau", "--docs", "x.md"], "--docs writes one page of all experiments: leave out NAME and --out"),
     ],
 )
 def test_mistakes_are_named(

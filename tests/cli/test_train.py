@@ -137,7 +137,7 @@ def test_interrupted_it_says_how_to_go_on_and_does(tmp_path: Path, monkeypatch: 
         result = run(*command)
     assert result.exit_code == 130
     assert "stopped after 2 epochs; its state is in" in result.stderr
-    assert "1 of 2 splits are done: go on with the same command and --resume" in result.stderr
+    assert "1 of 2 splits are done: run the same command with --resume to continue" in result.stderr
     assert (tmp_path / "run" / "checkpoints" / "split-1.pt").exists()
     resumed = json.loads(run(*command, "--resume").stdout)
     whole = json.loads(run(*command[:4], "--out", tmp_path / "whole", *command[6:]).stdout)
@@ -155,7 +155,7 @@ def test_interrupted_between_epochs_it_says_so_too(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(runs, "fit", interrupt)
     result = run("train", "karate", "--splits", "2", "--out", tmp_path / "run", *QUICK)
     assert result.exit_code == 130
-    assert "interrupted\n0 of 2 splits are done: go on with the same command and --resume" in result.stderr
+    assert "interrupted\n0 of 2 splits are done: run the same command with --resume to continue" in result.stderr
 
 
 @pytest.mark.parametrize(
@@ -165,7 +165,7 @@ def test_interrupted_between_epochs_it_says_so_too(tmp_path: Path, monkeypatch: 
         (("karate", "--method", "magic"), "there is no method 'magic': choose one of unifilter"),
         (("karate", "--tau", "much"), "--tau must be a number in [0, 1] or learn, not 'much'"),
         (("karate", "--tau", "2"), "tau must lie in [0, 1], not 2.0"),
-        (("karate", "--set", "dropout"), "--set takes name=value, not 'dropout': for instance --set dropout=0.5"),
+        (("karate", "--set", "dropout"), "--set takes name=value, not 'dropout': for example --set dropout=0.5"),
         (("karate", "--set", "color=red"), "unifilter has no setting 'color': it has features, epochs"),
         (("karate", "--set", "lr=fast"), "the setting lr of unifilter must be a number, not 'fast'"),
         (("karate", "--set", "lr=true"), "the setting lr of unifilter must be a number, not True"),
@@ -209,7 +209,7 @@ def test_a_loss_that_is_no_number_is_told_in_one_line_and_marked(tmp_path: Path)
     assert result.exit_code == 0
     warned = [line for line in result.stderr.splitlines() if "warning" in line]
     assert len(warned) == 1
-    assert warned[0].startswith("unifilter: warning: the loss was no longer a finite number in epoch ")
+    assert warned[0].startswith("unifilter: warning: the loss became NaN or infinite in epoch ")
     assert "a learning rate (1e+30, 0.01) is too high, try a tenth of it" in warned[0]
     assert ".py" not in result.stderr
     assert ", diverged" in result.stdout.splitlines()[1]

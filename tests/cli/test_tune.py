@@ -173,7 +173,7 @@ def test_a_study_of_something_else_is_refused(data: NodeDataset, tmp_path: Path)
     search(data, 1, file)
     with pytest.raises(
         ValueError,
-        match="study.db has other fixed settings .*: use what it was started with, or pass another study file",
+        match="study.db has other fixed settings .*: use its original arguments, or pass another study file",
     ):
         search(data, 2, file, fixed={**FIXED, "epochs": 5})
     with pytest.raises(ValueError, match="has other data"):
@@ -206,7 +206,7 @@ def test_a_damaged_study_is_refused_and_left_as_it_is(data: NodeDataset, tmp_pat
         with pytest.raises(ValueError, match=rf"{file.name} is not a study that can be resumed \(.*({reason})"):
             search(data, 1, file)
         assert file.read_bytes() == before
-    with pytest.raises(FileNotFoundError, match="there is no folder .*absent to keep the study s.db in: create it"):
+    with pytest.raises(FileNotFoundError, match="there is no folder .*absent for the study s.db: create it"):
         search(data, 1, tmp_path / "absent" / "s.db")
 
 
@@ -342,7 +342,7 @@ def test_a_disk_that_fails_in_a_trial(
     with monkeypatch.context() as patched:
         patched.setattr(optuna.Trial if call == "report" else optuna.Study, call, fail)
         with pytest.raises(
-            ValueError, match=r"study.db cannot be written \(disk I/O error\).*the trials that are in it"
+            ValueError, match=r"study.db cannot be written \(disk I/O error\).*the trials stored so far"
         ):
             search(data, 2, file)
     assert search(data, 2, file).trials == search(data, 2).trials
@@ -393,10 +393,10 @@ def test_what_cannot_be_searched(data: NodeDataset) -> None:
         name: ClassVar[str] = "one-of-a-kind"
         search_space: ClassVar[dict[str, Any]] = {}
 
-    with pytest.raises(ValueError, match="one-of-a-kind does not say what its settings can be: tune another method"):
+    with pytest.raises(ValueError, match="one-of-a-kind has no search space: tune another method"):
         tune(OneOfAKind, data, [data.split("60")], 1)
     every = {name: values[0] for name, values in (UniFilterMethod.search_space | {"theta": (None,)}).items()}
-    with pytest.raises(ValueError, match=r"every setting that could be searched is fixed \(tau, .*\): leave one"):
+    with pytest.raises(ValueError, match=r"all searchable settings are fixed \(tau, .*\): leave one"):
         search(data, 1, fixed=every)
     with pytest.raises(ValueError, match="trials must be a whole number of at least 1, not 0"):
         search(data, 0)
@@ -465,7 +465,7 @@ def test_the_command_it_prints_trains_what_was_best(tmp_path: Path, monkeypatch:
     fixed = [option.partition("=")[0] for option in QUICK]
     searched = [name for name in SEARCHED if name in printed["settings"] and name not in fixed]
     if not searched:
-        assert lines["every"].split() == ["setting", "its", "default"]
+        assert lines["all"].split() == ["settings", "defaults"]
     for name in searched:
         assert lines[name] in (json.dumps(printed["settings"][name]), printed["settings"][name])
     assert lines["validation"] == f"accuracy %  {100 * printed['val_score']:.2f}"

@@ -123,27 +123,30 @@ def test_nothing_but_missing_values() -> None:
     [
         (
             ["31", "old", "28"],
-            "holds numbers and text, first 'old' at node 1 (1 of 3 rows): correct it, leave it empty",
+            "contains numbers and text, first 'old' at node 1 (1 of 3 rows): correct it, leave it empty",
         ),
-        (["a", 7.0, "b"], "holds text and numbers, first 7.0 at node 1 (1 of 3 rows): correct it"),
-        (["2024-03-01", "2024-03-02", "soon"], "holds dates and text, first 'soon' at node 2"),
-        (["2024-03-01", "2024-03-02", 5], "holds dates and numbers, first 5 at node 2"),
-        ([1, 2, True], "holds numbers and true/false, first True at node 2"),
+        (["a", 7.0, "b"], "contains text and numbers, first 7.0 at node 1 (1 of 3 rows): correct it"),
+        (["2024-03-01", "2024-03-02", "soon"], "contains dates and text, first 'soon' at node 2"),
+        (["2024-03-01", "2024-03-02", 5], "contains dates and numbers, first 5 at node 2"),
+        ([1, 2, True], "contains numbers and true/false, first True at node 2"),
         (
             ["1.200,50"],
-            "holds '1.200,50' at node 0, which has a decimal comma: write a decimal point and no separators",
+            "contains '1.200,50' at node 0, which has a decimal comma: write a decimal point and no separators",
         ),
-        (["1.5", "1,5", "2,5"], "holds '1,5' at node 1, which has a decimal comma: write a decimal point and no separ"),
+        (["1.5", "1,5", "2,5"], "contains '1,5' at node 1, which has a decimal comma: write a decimal point and no"),
         (["2,5", "3,5"], "(2 such rows in all)"),
-        (["2024-02-30"], "holds '2024-02-30' at node 0, which is no date of the years 1678 to 2261: correct it, or le"),
-        (["2024-03-01", "9999-12-31"], "holds '9999-12-31' at node 1, which is no date of the years 1678 to 2261"),
-        (["2024-03-01 25:00"], "which is no date"),
-        ([None, [1, 2]], "holds [1, 2] at node 1, which is a list: a column holds numbers, dates, text, or true and f"),
-        ([dt.timedelta(1)], "which is a timedelta: a column holds numbers"),
-        ([1j], "which is a complex: a column holds numbers"),
-        ([1.0, np.inf, -np.inf], "holds inf at node 1, which is no finite float32: correct it, leave it empty"),
-        (["1e300"], "holds 1e+300 at node 0, which is no finite float32"),
-        ([10**400], "holds inf at node 0, which is no finite float32"),
+        (["2024-02-30"], "contains '2024-02-30' at node 0, which is not a date in the years 1678 to 2261"),
+        (
+            ["2024-03-01", "9999-12-31"],
+            "contains '9999-12-31' at node 1, which is not a date in the years 1678 to 2261",
+        ),
+        (["2024-03-01 25:00"], "which is not a date"),
+        ([None, [1, 2]], "contains [1, 2] at node 1, which is a list: a column contains numbers, dates"),
+        ([dt.timedelta(1)], "which is a timedelta: a column contains numbers"),
+        ([1j], "which is a complex: a column contains numbers"),
+        ([1.0, np.inf, -np.inf], "contains inf at node 1, which is not a finite float32: correct it, leave it empty"),
+        (["1e300"], "contains 1e+300 at node 0, which is not a finite float32"),
+        ([10**400], "contains inf at node 0, which is not a finite float32"),
     ],
 )
 def test_what_cannot_be_recognized_is_refused(values: list[Any], message: str) -> None:
@@ -154,9 +157,9 @@ def test_what_cannot_be_recognized_is_refused(values: list[Any], message: str) -
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        (np.array([1j]), "holds complex128: convert it to numbers, dates or text, or drop the column"),
-        (np.array([1], dtype="m8[s]"), "holds timedelta64[s]: convert it"),
-        (np.array(["9999-12-31"], dtype="M8[D]"), "holds 9999-12-31 at 0, which is no date of the years 1678 to 2261"),
+        (np.array([1j]), "contains complex128: convert it to numbers, dates or text, or drop the column"),
+        (np.array([1], dtype="m8[s]"), "contains timedelta64[s]: convert it"),
+        (np.array(["9999-12-31"], dtype="M8[D]"), "contains 9999-12-31 at 0, which is not a date in the years 1678"),
     ],
 )
 def test_arrays_of_other_types_are_refused(values: np.ndarray, message: str) -> None:

@@ -98,7 +98,7 @@ def test_the_checksum_sees_what_single_precision_cannot_hold() -> None:
             {"splits": {"mine": (Split("mine", 0, part(0), part(0), part(1)),)}},
             "in split 0 of 'mine', in train and val",
         ),
-        ({"splits": {"mine": (Split("mine", 3, part(0), part(1), part(9)),)}}, "names node 9, which does not exist"),
+        ({"splits": {"mine": (Split("mine", 3, part(0), part(1), part(9)),)}}, "contains node 9, which does not exist"),
         ({"labels": torch.tensor([-1, 1, 1, 0, 1])}, "node 0 in the train set of split 0 of 'mine' has no label"),
     ],
 )
@@ -160,7 +160,7 @@ def test_a_table_is_encoded_only_when_features_are_asked_for() -> None:
     for used in (data, pickle.loads(pickle.dumps(data)), data.with_checked(name="other"), copy.deepcopy(data)):
         assert len(used.checksum) == 64
         assert "columns=2" in repr(used)
-        with pytest.raises(ValueError, match=r"nodes\.csv has nothing to learn from"):
+        with pytest.raises(ValueError, match=r"nodes\.csv has no usable column"):
             _ = used.features
 
 
@@ -189,7 +189,7 @@ def test_bad_tables_are_refused() -> None:
         small(features=None)
     with pytest.raises(ValueError, match="the table has 2 rows but the graph has 5 nodes: pass one row per node"):
         small(features=None, table=people().take([0, 1]))
-    with pytest.raises(ValueError, match="'small' are columns of a table, .* own scale: leave out features=\"row\""):
+    with pytest.raises(ValueError, match="'small' are columns of a table, .* encoded: leave out features=\"row\""):
         small(features=None, table=people()).scaled("row")
     assert small(features=None, table=people()).scaled("raw").num_features == 5
 
@@ -286,7 +286,7 @@ def test_splits_drawn_on_demand() -> None:
     other = data.split("random-48-32-20", 4)
     assert (other.name, other.index, other.seed) == ("random-48-32-20", 4, SEEDS[4])
     assert np.array_equal(other.val, random_split(data.labels, 0.48, 0.32, SEEDS[4]).val)
-    with pytest.raises(ValueError, match="shares of 'random-50-30-30' add up to 110: they must be 100 percent in all"):
+    with pytest.raises(ValueError, match="shares of 'random-50-30-30' add up to 110: they must add up to 100 percent"):
         data.split("random-50-30-30")
     with pytest.raises(ValueError, match="has 10 '60' splits, there is no number 10"):
         data.split("60", 10)
@@ -459,7 +459,7 @@ def test_labels_without_names_may_have_gaps_and_be_of_any_size() -> None:
 
 
 def test_more_classes_than_nodes_and_no_splits_are_refused() -> None:
-    with pytest.raises(ValueError, match="6 class_names for 5 nodes, more classes than nodes: name those classes that"):
+    with pytest.raises(ValueError, match="6 class_names for 5 nodes, more classes than nodes: name only classes that"):
         small(class_names=tuple("abcdef"))
-    with pytest.raises(ValueError, match="there is no split in 'mine': put some in, or leave the name out"):
+    with pytest.raises(ValueError, match="there is no split in 'mine': add some, or leave the name out"):
         small(splits={"mine": ()})

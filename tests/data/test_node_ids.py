@@ -18,7 +18,7 @@ def test_ids_are_text_and_numbered_by_row() -> None:
     [
         (["a", None], "nodes.csv: row 2 has no id: fill it in or drop the row"),
         ([None, None], "nodes.csv: row 1 has no id: fill it in or drop the row (2 such rows in all)"),
-        ([1.5], "nodes.csv: id 1.5 in row 1 is a decimal number: ids are text or whole numbers"),
+        ([1.5], "nodes.csv: id 1.5 in row 1 is a decimal number: ids must be text or integers"),
         ([None, 2.0], "row 1 has no id: fill it in or drop the row\nnodes.csv: id 2.0 in row 2 is a decimal number"),
     ],
 )
@@ -28,7 +28,7 @@ def test_bad_ids_are_refused_at_once(values: list[object], message: str) -> None
 
 
 def test_ids_must_differ() -> None:
-    with pytest.raises(ValueError, match=r"^nodes.csv: id 'a' is in rows 1 and 3: ids must differ$"):
+    with pytest.raises(ValueError, match=r"^nodes.csv: id 'a' is in rows 1 and 3: ids must be unique$"):
         number_ids(["a", "b", "a"], "nodes.csv")
-    with pytest.raises(ValueError, match=r"id 'a' is in rows 1 and 2: ids must differ \(2 such ids in all\)"):
+    with pytest.raises(ValueError, match=r"id 'a' is in rows 1 and 2: ids must be unique \(2 such ids in all\)"):
         number_ids(["a", "a", "b", "a"], "nodes.csv")

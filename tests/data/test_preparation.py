@@ -136,8 +136,8 @@ def test_what_is_stored_must_be_a_scaling() -> None:
             np.zeros((4, 5)),
             "x has 5 feature columns, but the model was trained on 6: pass the same columns in the same",
         ),
-        (frame(), "the model was trained on an array, and x is a table: pass an array with the same columns, or train"),
-        (Table.from_frame(frame()), "the model was trained on an array, and x is a table"),
+        (frame(), "the model was trained on an array, but x is a table: pass an array with the same columns, or train"),
+        (Table.from_frame(frame()), "the model was trained on an array, but x is a table"),
         (np.full((4, 6), np.nan), "the features contain NaN or infinity: impute or drop these values first"),
         (sp.csr_array(([np.inf], ([3], [2])), shape=(40, 6)), "the features contain NaN or infinity"),
     ],
@@ -172,7 +172,7 @@ def test_a_table_is_encoded_and_matched_by_name() -> None:
 def test_a_category_that_training_never_saw_warns_but_not_in_the_table_of_the_training_rows() -> None:
     fitted = TablePreparation(TableEncoder.fit(Table.from_frame(frame()), np.arange(4)))
     other = frame(age=30.0, city=["Bonn", "Rome", "Bonn", "Rome", "Oslo", "Oslo"])
-    with pytest.warns(DataWarning, match=r"column 'city': 2 of 6 rows have a value that was not seen .*\('Oslo'\)"):
+    with pytest.warns(DataWarning, match=r"column 'city': 2 of 6 rows have a value that does not occur .*\('Oslo'\)"):
         warned = fitted.prepare(other, torch.float32)
     np.testing.assert_array_equal(fitted.prepare_known(Table.from_frame(other), torch.float32), warned)
 
@@ -182,11 +182,11 @@ def test_a_category_that_training_never_saw_warns_but_not_in_the_table_of_the_tr
     [
         (
             np.zeros((6, 2)),
-            "the model was trained on a table with the columns 'age', 'city', and x is a ndarray: pass a",
+            "the model was trained on a table with the columns 'age', 'city', but x is a ndarray: pass a",
         ),
-        (torch.zeros(6, 2), "and x is a Tensor: pass a DataFrame with these columns"),
-        (frame().drop(columns="city"), "x lacks the column 'city', which training had: add or rename what is meant"),
-        (frame(size=1.0), "x has the column 'size', which training did not have: drop or rename what is extra"),
+        (torch.zeros(6, 2), "but x is a Tensor: pass a DataFrame with these columns"),
+        (frame().drop(columns="city"), "x lacks the column 'city', which training had: add or rename"),
+        (frame(size=1.0), "x has the column 'size', which training did not have: drop or rename"),
     ],
 )
 def test_tables_that_do_not_fit_are_refused(x: Any, message: str) -> None:

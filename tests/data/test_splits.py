@@ -164,7 +164,7 @@ def test_bad_masks_are_refused() -> None:
         masks_to_splits("m", np.zeros((3, 10), dtype=bool), mask[1], mask[2])
     with pytest.raises(ValueError, match="the test mask of 'm' has 4 rows, the train mask 3: pass one per node"):
         masks_to_splits("m", mask[0], mask[1], np.ones(4, dtype=bool))
-    with pytest.raises(ValueError, match="the val mask of 'm' has 2 columns where another has 3: pass the same number"):
+    with pytest.raises(ValueError, match="the val mask of 'm' has 2 columns but another has 3: pass the same number"):
         masks_to_splits("m", mask, mask[:, :2], mask)
     with pytest.raises(ValueError, match="node 1 is listed more than once in split 0 of 'm', in train and val"):
         masks_to_splits("m", mask[1], mask[1], mask[2])
@@ -182,8 +182,8 @@ def test_bad_masks_are_refused() -> None:
         ([0], [1], [4, 4], "node 4 is listed more than once in split 5 of 'x', in test and test"),
         ([0], [1, 8], [4, 8], "node 8 is listed more than once.*in val and test"),
         ([], [1], [2], "the train set of split 5 of 'x' is empty: it needs at least one node"),
-        ([0], [1], [2, 9], "the test set of split 5 of 'x' names node 9, which does not exist: nodes are 0 to 8"),
-        ([0], [-1], [2], "the val set of split 5 of 'x' names node -1, which does not exist"),
+        ([0], [1], [2, 9], "the test set of split 5 of 'x' contains node 9, which does not exist: nodes are 0 to 8"),
+        ([0], [-1], [2], "the val set of split 5 of 'x' contains node -1, which does not exist"),
         (
             [0],
             [7],

@@ -88,10 +88,10 @@ def test_the_digest_sees_content_and_names_but_no_order_of_columns() -> None:
     ("columns", "ids", "message"),
     [
         ({}, ["a"], "x has no feature column: add one that describes the nodes, such as their number of neighbors"),
-        ({"u": np.zeros(2), "v": np.zeros(3)}, None, "x: column 'v' has 3 rows, not 2: fill it up"),
+        ({"u": np.zeros(2), "v": np.zeros(3)}, None, "x: column 'v' has 3 rows, not 2: pass one value per row"),
         ({"u": np.zeros(2)}, ["a"], "x: column 'u' has 2 rows, not 1"),
-        ({"u": np.zeros(1, dtype=np.float32)}, None, "x: column 'u' holds float32, not finite float64"),
-        ({"u": np.array([np.inf])}, None, "x: column 'u' holds float64, not finite float64"),
+        ({"u": np.zeros(1, dtype=np.float32)}, None, "x: column 'u' contains float32, not finite float64"),
+        ({"u": np.array([np.inf])}, None, "x: column 'u' contains float64, not finite float64"),
         (
             {"u": np.array([1], dtype=object)},
             None,
@@ -111,10 +111,10 @@ def test_all_problems_are_raised_at_once() -> None:
     lines = str(caught.value).splitlines()
     assert len(lines) == 3
     assert lines[0].startswith(
-        "nodes.csv: column 'age' holds numbers and text, first 'old' at node 'bob' (1 of 3 rows)"
+        "nodes.csv: column 'age' contains numbers and text, first 'old' at node 'bob' (1 of 3 rows)"
     )
-    assert lines[1].startswith("nodes.csv: column 'city' holds text and numbers, first 7 at node 'cy'")
-    assert lines[2].startswith("nodes.csv: column 'day' holds '2024-02-30' at node 'ann', which is no date")
+    assert lines[1].startswith("nodes.csv: column 'city' contains text and numbers, first 7 at node 'cy'")
+    assert lines[2].startswith("nodes.csv: column 'day' contains '2024-02-30' at node 'ann', which is not a date")
     with pytest.raises(ValueError, match="and 5 more$"):
         Table.from_columns({f"c{number}": ["1", "a"] for number in range(25)})
 
@@ -183,10 +183,10 @@ def test_bad_frames_are_refused_at_once() -> None:
         Table.from_frame(frame, "mine")
     lines = str(caught.value).splitlines()
     assert lines[0] == "mine has several columns named 'nested': rename them"
-    assert lines[1] == "mine: id 'a' is in rows 1 and 2: ids must differ"
-    assert lines[2].startswith("mine: column 'mixed' holds numbers and text, first 'x' at node 'a'")
-    assert lines[3].startswith("mine: column 'complex' holds complex128")
-    assert lines[4].startswith("mine: column 'nested' holds [1] at node 'a', which is a list")
+    assert lines[1] == "mine: id 'a' is in rows 1 and 2: ids must be unique"
+    assert lines[2].startswith("mine: column 'mixed' contains numbers and text, first 'x' at node 'a'")
+    assert lines[3].startswith("mine: column 'complex' contains complex128")
+    assert lines[4].startswith("mine: column 'nested' contains [1] at node 'a', which is a list")
     with pytest.raises(ValueError, match="x has several columns named '1': rename them"):
         Table.from_frame(pd.DataFrame([[1, 2]], columns=[1, "1"]))
     with pytest.raises(ValueError, match="x has no feature column"):

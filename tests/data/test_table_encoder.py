@@ -185,7 +185,7 @@ def test_only_the_given_rows_teach() -> None:
     assert part != TableEncoder.fit(table)
     with pytest.raises(ValueError, match="rows names node 40, which does not exist"):
         TableEncoder.fit(table, [40])
-    with pytest.raises(ValueError, match=r"nodes\.csv: there are no rows to learn from: pass at least one"):
+    with pytest.raises(ValueError, match=r"nodes\.csv: there are no training rows: pass at least one"):
         TableEncoder.fit(table, [])
 
 
@@ -206,15 +206,13 @@ def test_columns_that_teach_nothing_are_kept_out() -> None:
         "column 'empty' is not used: no training row has a value",
         "column 'same' is not used: all training rows have the same value",
         "column 'word' is not used: all training rows have the same value",
-        "column 'names' is not used: no value occurs in enough training rows to learn from",
+        "column 'names' is not used: no value occurs in enough training rows",
     )
     # In new tables they may hold anything, and may be left out.
     other = Table.from_columns(columns | {"empty": ["now"] * 4, "same": ["text"] * 4})
     np.testing.assert_array_equal(encoder.encode(other).matrix, encoder.encode(table).matrix)
     np.testing.assert_array_equal(encoder.encode(numbers(columns["x"])).matrix, encoder.encode(table).matrix)
-    with pytest.raises(
-        ValueError, match=r"x has nothing to learn from \(column 'same' is not used: all .* same value\)"
-    ):
+    with pytest.raises(ValueError, match=r"x has no usable column \(column 'same' is not used: all .* same value\)"):
         TableEncoder.fit(Table.from_columns({"same": [1, 1]}))
 
 
@@ -226,14 +224,12 @@ def test_text_that_makes_no_categories_is_refused_by_name_all_at_once() -> None:
         "street": [f"street {row % 1200}" for row in range(rows)],
         "place": [f"place {row % 1000}" for row in range(rows)],
     }
-    with pytest.raises(ValueError, match="makes no categories") as caught:
+    with pytest.raises(ValueError, match="cannot be categories") as caught:
         TableEncoder.fit(Table.from_columns(columns, where="nodes.csv"))
     lines = str(caught.value).splitlines()
     assert len(lines) == 2
-    assert lines[0].startswith(
-        "nodes.csv: column 'name' has no value twice, which makes no categories: drop the column"
-    )
-    assert lines[1].startswith("nodes.csv: column 'street' has 1,200 different values in 2,002 rows, which makes no")
+    assert lines[0].startswith("nodes.csv: column 'name' has no value twice, so its values cannot be categories: drop")
+    assert lines[1].startswith("nodes.csv: column 'street' has 1,200 different values in 2,002 rows, so its")
     half = {"x": range(2002), "y": [f"v{row % 1001}" for row in range(2002)]}  # many values, but each of them twice
     assert TableEncoder.fit(Table.from_columns(half)).kinds["y"] == "rare"
     few = Table.from_columns({"x": range(20), "name": [f"n{row}" for row in range(20)]})
@@ -268,8 +264,8 @@ def test_a_renamed_category_changes_the_features_and_is_noted() -> None:
     column = encoder.feature_names_out.index("city=(other)")
     np.testing.assert_array_equal(encoded.matrix[:, column], rows)
     assert encoded.notes == (
-        f"column 'city': {rows.sum()} of 40 rows have a value that was not seen in training ('Roma'): they count as "
-        "(other)",
+        f"column 'city': {rows.sum()} of 40 rows have a value that does not occur in training ('Roma'): they are "
+        "treated as (other)",
     )
 
 
@@ -277,10 +273,10 @@ def test_notes() -> None:
     encoder = TableEncoder.fit(Table.from_columns({"x": [1, 2, 3, 4], "city": ["a", "a", "b", "b"]}))
     encoded = encoder.encode(Table.from_columns({"x": [None, 2, 3, 2.5, 1], "city": ["c", "d", "e", "f", None]}))
     assert encoded.notes == (
-        "column 'x': 1 of 5 rows has no value, which did not happen in training: it counts as the median",
-        "column 'city': 1 of 5 rows has no value, which did not happen in training: it counts as (other)",
-        "column 'city': 4 of 5 rows have a value that was not seen in training ('c', 'd', 'e', ...): they count as "
-        "(other)",
+        "column 'x': 1 of 5 rows has no value, although none was missing in training: it is treated as the median",
+        "column 'city': 1 of 5 rows has no value, although none was missing in training: it is treated as (other)",
+        "column 'city': 4 of 5 rows have a value that does not occur in training ('c', 'd', 'e', ...): they are "
+        "treated as (other)",
     )
     assert encoded.matrix[0, 0] == encoded.matrix[3, 0]  # the median of training
     assert encoded.matrix[:, -1].tolist() == [1] * 5
@@ -303,14 +299,14 @@ def test_what_does_not_fit_is_told_at_once() -> None:
     with pytest.raises(ValueError, match=r"new\.csv") as caught:
         encoder.encode(new)
     assert str(caught.value).splitlines() == [
-        "new.csv lacks the columns 'amount', 'member', which training had: add or rename what is meant",
-        "new.csv has the columns 'town', 'sex', which training did not have: drop or rename what is extra",
-        "new.csv: column 'age' held numbers in training and now holds categories, first 'old' at node 'ann': write it "
-        "as in training",
-        "new.csv: column 'since' held dates in training and now holds numbers, first 5.0 at node 'ann': write it as in "
-        "training",
-        "new.csv: column 'city' held categories in training and now holds dates, first "
-        "'2020-01-01T00:00:00.000000000' at node 'bob': write it as in training",
+        "new.csv lacks the columns 'amount', 'member', which training had: add or rename",
+        "new.csv has the columns 'town', 'sex', which training did not have: drop or rename",
+        "new.csv: column 'age' contained numbers in training and now contains categories, first 'old' at node 'ann': "
+        "use the format of the training data",
+        "new.csv: column 'since' contained dates in training and now contains numbers, first 5.0 at node 'ann': "
+        "use the format of the training data",
+        "new.csv: column 'city' contained categories in training and now contains dates, first "
+        "'2020-01-01T00:00:00.000000000' at node 'bob': use the format of the training data",
     ]
     columns = dict(people().columns)
     del columns["age"]
@@ -384,11 +380,11 @@ def changed(column: int, **entries: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("stored", "message"),
     [
-        (None, "a stored table encoder has the entries 'id_name' and 'columns': the file is damaged"),
-        ({"columns": []}, "has the entries 'id_name' and 'columns'"),
-        ({"id_name": 1, "columns": []}, "'id_name' of a stored table encoder is text, 'columns' a list"),
-        ({"id_name": "id", "columns": {}}, "'id_name' of a stored table encoder is text, 'columns' a list"),
-        ({"id_name": "id", "columns": []}, "has features, and columns of different names"),
+        (None, "a stored table encoder needs the entries 'id_name' and 'columns': the file is damaged"),
+        ({"columns": []}, "needs the entries 'id_name' and 'columns'"),
+        ({"id_name": 1, "columns": []}, "'id_name' of a stored table encoder must be text, 'columns' a list"),
+        ({"id_name": "id", "columns": {}}, "'id_name' of a stored table encoder must be text, 'columns' a list"),
+        ({"id_name": "id", "columns": []}, "needs features and columns of distinct names"),
         ({"id_name": "id", "columns": [3]}, "a stored column has the kind None, not one of number, date, category"),
         (
             changed(0, kind="color"),
@@ -398,7 +394,7 @@ def changed(column: int, **entries: Any) -> dict[str, Any]:
         (changed(0, median=...), "a stored column of kind 'number' has the entries ['deviation', 'kind', 'mean', 'mis"),
         (changed(0, more=1), "has the entries ['deviation', 'kind', 'mean', 'median', 'missing', 'more'"),
         (changed(0, name=3), "'name' of a stored column of kind 'number' is 3: the file is damaged"),
-        (changed(0, name="city"), "columns of different names"),
+        (changed(0, name="city"), "columns of distinct names"),
         (changed(0, median="1"), "'median' of a stored column of kind 'number' is '1'"),
         (changed(0, mean=float("nan")), "'mean' of a stored column of kind 'number' is nan"),
         (changed(0, mean=True), "'mean' of a stored column of kind 'number' is True"),

@@ -68,7 +68,7 @@ def test_why_a_download_failed_is_told(tmp_path: Path, monkeypatch: pytest.Monke
 
 def test_a_download_that_breaks_off_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     downloader({str(ONE.address): (b"half", 8)}, monkeypatch)
-    with pytest.raises(UnavailableError, match="https://example.org/one.npz: only 4 of 8 bytes came"):
+    with pytest.raises(UnavailableError, match="https://example.org/one.npz: only 4 of 8 bytes were received"):
         from_address(Form("npz", (ONE,)), [ONE], tmp_path)
 
 
@@ -76,7 +76,7 @@ def test_without_all_of_its_splits_a_data_set_comes_with_none(tmp_path: Path, mo
     answers: dict[str, Any] = {str(file.address): b"x" for file in (ONE, *SPLITS)}
     downloader(answers | {str(SPLITS[2].address): OSError("gone")}, monkeypatch)
     with pytest.warns(
-        UserWarning, match=r"splits could not be downloaded, .*without them \(https://example.org/s2.npz: gone"
+        UserWarning, match=r"splits could not be downloaded; .*without them \(https://example.org/s2.npz: gone"
     ):
         from_address(Form("npz", (*SPLITS, ONE)), [*SPLITS, ONE], tmp_path)
     assert [path.name for path in tmp_path.rglob("*.npz")] == ["one.npz"]
@@ -93,7 +93,7 @@ def test_an_archive_is_taken_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert sorted(path.name for path in into.rglob("*") if path.is_file()) == ["all.zip", "one.npz"]
     assert not (tmp_path / "outside").exists()
     downloader({"https://example.org/all.zip": content[:-10]}, monkeypatch)
-    with pytest.raises(UnavailableError, match="all.zip is not a whole zip file"):
+    with pytest.raises(UnavailableError, match="all.zip is not a complete zip file"):
         from_address(Form("ogb", (ONE,), archive="https://example.org/all.zip"), [ONE], into)
 
 

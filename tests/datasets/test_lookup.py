@@ -96,7 +96,7 @@ def test_a_wrong_sum_is_an_error_before_anything_is_read(tmp_path: Path, monkeyp
 def test_a_damaged_file_is_an_error(damage: object, tmp_path: Path) -> None:
     path = write_npz(tmp_path / "npz/texas.npz")
     path.write_bytes(damage(path.read_bytes()))  # type: ignore[operator]
-    with pytest.raises(ValueError, match="texas.npz is not a whole .npz file"):
+    with pytest.raises(ValueError, match="texas.npz is not a complete .npz file"):
         load_dataset("texas", tmp_path)
     assert list(tmp_path.rglob("*")) == [path.parent, path]
 
@@ -113,7 +113,7 @@ def test_unknown_names_and_paths(tmp_path: Path) -> None:
         with pytest.raises(FileNotFoundError, match=f"there is no file or folder {missing}: check the path"):
             load_dataset(missing)
     (tmp_path / "graph.gml").touch()
-    with pytest.raises(ValueError, match="graph.gml is of no kind that can be read: pass .npz, .pt or .pth, .graphml"):
+    with pytest.raises(ValueError, match="graph.gml has an unknown format: pass .npz, .pt or .pth, .graphml"):
         load_dataset(tmp_path / "graph.gml")
 
 

@@ -168,15 +168,15 @@ def test_many_categories_are_kept_sparse(tmp_path: Path) -> None:
         (
             NODES,
             EDGES + "di,zoe,1,2004\n",
-            r"row 4 \(di -> zoe\) names 'zoe', which is no id in nodes\.csv",
+            r"row 4 \(di -> zoe\) contains 'zoe', which is not an id in nodes\.csv",
         ),
         (NODES, EDGES + ",di,1,2004\n", r"edges\.csv: row 4 has no source: fill it in or drop the row"),
         (
             NODES,
             EDGES.replace("target", "to"),
-            r"edges\.csv has no column 'target'.*there are: source, to, weight",
+            r"edges\.csv has no column 'target'.*found: source, to, weight",
         ),
-        (NODES, EDGES.replace("cy", "zoe"), r"row 2 \(bob -> zoe\) names 'zoe', .*the edge \(2 such rows in all\)"),
+        (NODES, EDGES.replace("cy", "zoe"), r"row 2 \(bob -> zoe\) contains 'zoe', .*the edge \(2 such rows in all\)"),
         (NODES, EDGES.replace("1.5", "-1.5"), r"edges\.csv: row 1 \(ann -> bob\) has a negative weight: correct it"),
         (
             NODES,
@@ -186,31 +186,31 @@ def test_many_categories_are_kept_sparse(tmp_path: Path) -> None:
         (
             NODES,
             EDGES.replace("1.5", "heavy"),
-            r"edges\.csv: column 'weight' holds numbers and text, first 'heavy' at row 1",
+            r"edges\.csv: column 'weight' contains numbers and text, first 'heavy' at row 1",
         ),
-        (NODES, "source,target,weight\nann,bob,heavy\n", r"edges\.csv: column 'weight' must hold numbers only"),
+        (NODES, "source,target,weight\nann,bob,heavy\n", r"edges\.csv: column 'weight' must contain only numbers"),
         (
             NODES,
             EDGES.replace("1.5", "inf"),
-            r"edges\.csv: column 'weight' holds inf at row 1, which is no finite float32",
+            r"edges\.csv: column 'weight' contains inf at row 1, which is not a finite float32",
         ),
         (
             NODES.replace("id,", "name,"),
             EDGES,
-            r"nodes\.csv has no column 'id': rename the one.*: name, color",
+            r"nodes\.csv has no column 'id': add it, or rename a column.*: name, color",
         ),
-        (NODES + "bob,red,1,True,cat,\n", EDGES, r"nodes\.csv: id 'bob' is in rows 2 and 6: ids must differ"),
+        (NODES + "bob,red,1,True,cat,\n", EDGES, r"nodes\.csv: id 'bob' is in rows 2 and 6: ids must be unique"),
         (NODES.replace("ed,", ","), EDGES, r"nodes\.csv: row 5 has no id"),
-        (NODES.replace("45.5", "inf"), EDGES, r"column 'age' holds inf at node 'bob', which is no finite float32"),
+        (NODES.replace("45.5", "inf"), EDGES, r"column 'age' contains inf at node 'bob', which is not a finite"),
         (
             NODES.replace("45.5", "1e300"),
             EDGES,
-            r"column 'age' holds 1e\+300 at node 'bob', which is no finite float32",
+            r"column 'age' contains 1e\+300 at node 'bob', which is not a finite float32",
         ),
         (
             NODES.replace("45.5", "old"),
             EDGES,
-            r"column 'age' holds numbers and text, first 'old' at node 'bob'",
+            r"column 'age' contains numbers and text, first 'old' at node 'bob'",
         ),
         (
             NODES.replace(",val", ",valid"),
@@ -225,7 +225,7 @@ def test_many_categories_are_kept_sparse(tmp_path: Path) -> None:
             r"the label of node 'ann' is 1\.5, but a class",
         ),
         ("id,label\na,0\n", "source,target\n", r"nodes\.csv has no feature column: add one that describes"),
-        ("id,x\n", "source,target\n", r"nodes\.csv has no rows: it needs one for each node"),
+        ("id,x\n", "source,target\n", r"nodes\.csv has no rows: add one row per node"),
         (",id,x\n0,a,1\n", "source,target\n", r"a column has no name; if it is the index.*with index=False"),
         (
             "id,x,x\na,1,2\n",
@@ -253,8 +253,8 @@ def test_everything_wrong_in_both_tables_is_told_at_once(tmp_path: Path) -> None
         "nodes.csv: id 'bob' is in rows 2 and 6",
         "nodes.csv: the label of node 'ann' is 1.5",
         "nodes.csv: the split of node 'cy' is 'valid'",
-        "nodes.csv: column 'color' holds text and numbers, first '7' at node 'cy'",
-        "nodes.csv: column 'age' holds numbers and text, first 'old' at node 'ann'",
+        "nodes.csv: column 'color' contains text and numbers, first '7' at node 'cy'",
+        "nodes.csv: column 'age' contains numbers and text, first 'old' at node 'ann'",
         "edges.csv: row 5 has no source",
         "edges.csv: row 4 has no weight",
         "edges.csv: row 1 has a negative weight",
@@ -274,7 +274,7 @@ def test_everything_wrong_in_both_tables_is_told_at_once(tmp_path: Path) -> None
 
 def test_text_that_makes_no_categories_is_told_with_what_else_is_wrong(tmp_path: Path) -> None:
     rows = "".join(f"n{row},name {row},{row}\n" for row in range(30))
-    names = r"nodes\.csv: column 'name' has no value twice, which makes no categories: drop the column"
+    names = r"nodes\.csv: column 'name' has no value twice, so its values cannot be categories: drop"
     dataset = tables.read(write(tmp_path, "id,name,x\n" + rows, "source,target\n"))  # as new data it may be right
     with pytest.raises(ValueError, match=names):
         _ = dataset.features
@@ -311,33 +311,33 @@ def test_new_nodes_can_be_read_where_nothing_could_be_learned_from_them(tmp_path
     one = tables.read(write(tmp_path, "id,x,word\na,1,b\n", "source,target\n"))
     assert repr(one) == f"NodeDataset({tmp_path.name!r}, nodes=1, edges=0, columns=2, classes=0, splits=[])"
     assert len(one.checksum) == 64
-    with pytest.raises(ValueError, match=r"nodes\.csv has nothing to learn from \(column 'x' is not used"):
+    with pytest.raises(ValueError, match=r"nodes\.csv has no usable column \(column 'x' is not used"):
         _ = one.features
 
 
 def test_columns_that_no_feature_can_be_made_of_are_refused(tmp_path: Path) -> None:
     edges = pd.DataFrame({"source": ["a"], "target": ["b"]})
     spans = pd.DataFrame({"id": ["a", "b"], "span": pd.to_timedelta([1, 2])})
-    with pytest.raises(ValueError, match=r"column 'span' holds timedelta64.*convert it to numbers, dates or text"):
+    with pytest.raises(ValueError, match=r"column 'span' contains timedelta64.*convert it to numbers, dates or text"):
         tables.read(write_parquet(tmp_path, spans, edges))
     lists = pd.DataFrame({"id": ["a", "b"], "tags": [[1], [2]]})
     with pytest.raises(
-        ValueError, match=r"column 'tags' holds .* at node 'a', which is a ndarray: a column holds numbers"
+        ValueError, match=r"column 'tags' contains .* at node 'a', which is a ndarray: a column contains numbers"
     ):
         tables.read(write_parquet(tmp_path, lists, edges))
     decimal = pd.DataFrame({"id": [1.5, 2.0], "x": [1, 2]})
-    with pytest.raises(ValueError, match=r"nodes\.parquet: id 1\.5 in row 1 is a decimal number: ids are text"):
+    with pytest.raises(ValueError, match=r"nodes\.parquet: id 1\.5 in row 1 is a decimal number: ids must be text"):
         tables.read(write_parquet(tmp_path, decimal, edges))
 
 
 def test_missing_and_ambiguous_files(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="there is no folder .*nowhere: pass one with nodes.csv and edges.csv"):
         tables.read(tmp_path / "nowhere")
-    with pytest.raises(FileNotFoundError, match=r"has neither nodes\.csv nor nodes\.parquet: put one of them there"):
+    with pytest.raises(FileNotFoundError, match=r"has neither nodes\.csv nor nodes\.parquet: add one of them"):
         tables.read(write(tmp_path, nodes=None))
     write(tmp_path)
     (tmp_path / "edges.parquet").write_bytes(b"PAR1")
-    with pytest.raises(ValueError, match=r"has both edges\.csv and edges\.parquet: keep the one that counts"):
+    with pytest.raises(ValueError, match=r"has both edges\.csv and edges\.parquet: delete one of them"):
         tables.read(tmp_path)
     (tmp_path / "edges.csv").unlink()
     with pytest.raises(ValueError, match=r"edges\.parquet cannot be read as a table: "):
@@ -472,7 +472,7 @@ def test_nothing_in_a_saved_file_is_run(tmp_path: Path, inside: bool) -> None:
     data = example_data()
     data.extra = Trap(mark)
     torch.save(data if inside else Trap(mark), path)
-    with pytest.raises(ValueError, match=r"is not read, because reading could run code.*it holds \S*mkdir, where"):
+    with pytest.raises(ValueError, match=r"is not read, because reading could run code.*it contains \S*mkdir, but"):
         saved_data.read(path)
     path.write_bytes(pickle.dumps(Trap(mark), protocol=2))
     with pytest.raises(ValueError, match="trap.pt is n"):
@@ -491,10 +491,10 @@ def test_bad_saved_data_is_refused(tmp_path: Path) -> None:
     tensors = example_data().to_dict()
     with pytest.raises(FileNotFoundError, match="there is no file .*bad.pt: pass the path of a file written by torch"):
         saved_data.read(path)
-    refused([1, 2], "holds a list, but must hold one Data object or one dict of tensors")
-    refused(HeteroData(), "it holds torch_geometric")
-    refused({"features": torch.eye(2)}, r"bad\.pt has no 'x': add it and save the file again \(there is: features\)")
-    refused({"x": torch.eye(2)}, r"bad\.pt has no 'edge_index'.*\(there is: x\)")
+    refused([1, 2], "contains a list, but must contain one Data object or one dict of tensors")
+    refused(HeteroData(), "it contains torch_geometric")
+    refused({"features": torch.eye(2)}, r"bad\.pt has no 'x': add it and save the file again \(found: features\)")
+    refused({"x": torch.eye(2)}, r"bad\.pt has no 'edge_index'.*\(found: x\)")
     refused({**tensors, "y": [0, 1]}, r"bad\.pt: 'y' is a list, but must be a tensor")
     refused({**tensors, "x": torch.ones(5)}, r"bad\.pt: features must have shape")
     refused({**tensors, "x": torch.tensor(1.0)}, r"bad\.pt: ")
@@ -507,7 +507,7 @@ def test_bad_saved_data_is_refused(tmp_path: Path) -> None:
     whole = path.read_bytes()
     for damaged in (whole[: len(whole) // 2], b"", b"no such format"):
         path.write_bytes(damaged)
-        with pytest.raises(ValueError, match=r"bad\.pt is (no whole file written by torch\.save|not read)"):
+        with pytest.raises(ValueError, match=r"bad\.pt is (not a complete file written by torch\.save|not read)"):
             saved_data.read(path)
 
 

@@ -189,11 +189,11 @@ def test_unreachable_targets_are_refused_with_the_closest() -> None:
     graph, labels = ring(600, 4)
     own = edge_homophily(graph, labels)
     with pytest.raises(
-        ValueError, match=rf"do not reach a homophily of 0\.05.*the closest was 0\.[12]\d+:.*{own:.4f}, to"
+        ValueError, match=rf"do not reach a homophily of 0\.05.*the closest was 0\.[12]\d+\. .*{own:.4f} to"
     ):
         relabeled(graph, labels, 0.05)
     result = relabeled(graph, labels, 0.6)
-    with pytest.raises(ValueError, match=r"do not reach a homophily of 0\.9 .*about 0\.2500; pass a target between"):
+    with pytest.raises(ValueError, match=r"do not reach a homophily of 0\.9 .*about 0\.2500: pass a target in between"):
         relabeled(graph, result.labels, 0.9)
 
 
@@ -220,7 +220,7 @@ def test_bad_wishes_are_refused() -> None:
         ({"num_classes": 0}, "num_classes must be a whole number of at least 1"),
         ({"num_features": 0}, "num_features must be a whole number of at least 1"),
         ({"homophily": 1.5}, r"homophily must lie in \[0, 1\]"),
-        ({"num_nodes": 2, "num_classes": 3}, "2 nodes cannot make 3 classes: pass at least one node for each"),
+        ({"num_nodes": 2, "num_classes": 3}, "2 nodes cannot have 3 classes: pass at least one node per class"),
         ({"average_degree": 0}, "average_degree must be positive, not 0: pass the mean number"),
         ({"average_degree": float("inf")}, "average_degree must be positive, not inf"),
         ({"signal": -1.0}, r"signal must not be negative, not -1\.0: pass 0"),

@@ -149,7 +149,7 @@ def test_validation_nodes_that_were_learned_from_calibrate_nothing(noisy: NodeDa
     assert len(clf.model_.calibration.scores) == 0
     clf.save(tmp_path / "model")
     loaded, elsewhere = NodeClassifier.load(tmp_path / "model"), {"graph": noisy.graph, "x": noisy.features}
-    message = "the model saw its validation nodes in training, so .* to calibrate sets with: fit it with refit=False"
+    message = "the model was refitted on its validation nodes, so .* cannot be calibrated: fit it with refit=False"
     for one, where in ((clf, {}), (loaded, elsewhere)):
         assert np.isfinite(one.predict_proba(**where)).all()
         with pytest.raises(ValueError, match=message):
@@ -166,7 +166,7 @@ def test_labels_have_a_temperature_and_no_sets() -> None:
         clf.predict_proba(), torch.sigmoid(clf._logits_ / clf.model_.calibration.temperature), rtol=1e-5
     )
     with pytest.raises(
-        ValueError, match="predict_set is for one class per node, and this model has several labels: use"
+        ValueError, match="predict_set needs one class per node, but this model has several labels: use"
     ):
         clf.predict_set()
 

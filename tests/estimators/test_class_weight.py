@@ -127,8 +127,8 @@ def test_it_is_a_parameter_like_any_other() -> None:
     [
         ("equal", "class_weight must be one of 'balanced', not 'equal'"),
         (3, "class_weight must be one of 'balanced', not 3"),
-        ({"rar": 2.0}, "class_weight names 'rar', which is no class: they are 'rare', 'usual'"),
-        ({"rare": -1.0}, "class_weight gives 'rare' the weight -1.0: pass a number that is not negative"),
+        ({"rar": 2.0}, "class_weight contains 'rar', which is not a class: the classes are 'rare', 'usual'"),
+        ({"rare": -1.0}, "class_weight gives 'rare' the weight -1.0: pass a finite, non-negative number"),
         ({"rare": np.nan}, "class_weight gives 'rare' the weight nan"),
         ({"rare": "2"}, "class_weight gives 'rare' the weight '2'"),
         ({"rare": 0, "usual": 0}, "every training node has the weight 0: give some of them a positive one"),
@@ -146,7 +146,7 @@ def test_mistakes_in_class_weights_are_named(class_weight: Any, message: str) ->
         (np.ones((NODES, 1)), r"sample_weight must have one number per node, shape \[1240\], not \[1240, 1\]"),
         (
             np.where(np.arange(NODES) == 7, -1.0, 1.0),
-            "sample_weight of node 7 is -1.0: weights are finite and not negative",
+            "sample_weight of node 7 is -1.0: weights must be finite and not negative",
         ),
         (np.where(np.arange(NODES) > 8, np.nan, 1.0), "sample_weight of node 9 is nan"),
         (np.zeros(NODES), "every training node has the weight 0"),

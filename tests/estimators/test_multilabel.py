@@ -119,21 +119,21 @@ def test_a_graph_given_at_construction_works_with_scikit_learn() -> None:
         (
             PLANTED.y + 1,
             {},
-            "y has 2 at node .: several labels per node are 1, 0, or NaN .* use a regressor, UniFilterReg",
+            "y has 2 at node .: several labels per node must be 1, 0, or NaN .* use a regressor, UniFilterReg",
         ),
-        (PLANTED.y[:50], {}, r"y must have one row per node, 200 in all, not the shape \[50, 3\]"),
+        (PLANTED.y[:50], {}, r"y must have one row per node, 200 in all, but has shape \[50, 3\]"),
         (
             np.where(PLANTED.y == 1, "yes", "no"),
             {},
-            "which is not a finite number: several labels per node are 1, 0, or",
+            "which is not a finite number: several labels per node must be 1, 0, or",
         ),
-        (PLANTED.y, {"class_weight": "balanced"}, "class_weight is for one class per node: pass sample_weight where"),
+        (PLANTED.y, {"class_weight": "balanced"}, "class_weight needs one class per node: pass sample_weight if"),
         (
             PLANTED.y,
             {"metric": "balanced_accuracy"},
             "metric must be one of 'macro_f1', 'micro_f1', 'accuracy', 'roc_auc'",
         ),
-        (np.full((NODES, 2), np.nan), {}, "name at least two training nodes whose answer is known"),
+        (np.full((NODES, 2), np.nan), {}, "train must contain at least two nodes whose target is known"),
         (
             PLANTED.y * [1, 1, np.nan],
             {},

@@ -291,11 +291,11 @@ def test_a_pyg_data_brings_everything() -> None:
 
 def test_features_without_a_graph_and_a_graph_without_features_are_refused() -> None:
     graph, x, y = planted()
-    with pytest.raises(ValueError, match="another graph comes with its features: pass both graph and x"):
+    with pytest.raises(ValueError, match="graph and x belong together: pass both"):
         fitted("sgc").predict(x=x)
-    with pytest.raises(ValueError, match=r"fit needs the features x and the answers y: fit\(graph, x, y"):
+    with pytest.raises(ValueError, match=r"fit needs the features x and the targets y: fit\(graph, x, y"):
         small("sgc").fit(graph, x)
-    with pytest.raises(ValueError, match="node 3 is of class 'dog', which was not learned"):
+    with pytest.raises(ValueError, match="node 3 is of class 'dog', which is not a class of the training data"):
         fitted("sgc").score(np.where(np.arange(48) == 3, "dog", y))
 
 
@@ -320,9 +320,9 @@ def test_nodes_and_their_classes_are_the_same_problem() -> None:
     # No other class was seen.
     assert clf.data_ is not None
     assert (clf.data_.labels >= 0).nonzero().flatten().tolist() == sorted(nodes)
-    with pytest.raises(ValueError, match="the graph was given to the constructor, so fit takes nodes and their answ"):
+    with pytest.raises(ValueError, match="the graph was passed to the constructor, so fit takes nodes and their targ"):
         clf.fit(nodes)
-    with pytest.raises(ValueError, match=r"y must have one answer per node that is named, shape \[10\], not \[48\]"):
+    with pytest.raises(ValueError, match=r"y must have one value per node, shape \[10\], not \[48\]"):
         clf.fit(nodes, y)
 
 
@@ -380,5 +380,5 @@ def test_with_a_graph_at_construction_fit_takes_nodes() -> None:
     karate = load_dataset("karate")
     clf = NodeClassifier("sgc", graph=karate.graph, x=karate.features, epochs=2)
     for wrong in ((karate.graph, karate.features, karate.labels), (range(34),)):
-        with pytest.raises(ValueError, match=r"so fit takes nodes and their answers: fit\(nodes, y\)"):
+        with pytest.raises(ValueError, match=r"so fit takes nodes and their targets: fit\(nodes, y\)"):
             clf.fit(*wrong)

@@ -129,7 +129,7 @@ def test_several_targets_with_unknown_entries(tmp_path: Path) -> None:
     reg.save(tmp_path / "model")
     loaded = NodeRegressor.load(tmp_path / "model")
     np.testing.assert_allclose(loaded.predict(graph=graph, x=x), predicted, rtol=1e-3, atol=1e-2)
-    with pytest.raises(ValueError, match="intervals are for one target, and there are 2: fit a regressor for each"):
+    with pytest.raises(ValueError, match="intervals need a single target, but there are 2: fit a regressor for each"):
         reg.predict_interval()
     with pytest.raises(ValueError, match=r"y must have one number per target, shape \[200, 2\]: pass all of them"):
         reg.score(y)
@@ -218,20 +218,20 @@ def test_metrics_are_those_of_numbers() -> None:
     [
         (["a"] * NODES, {}, "y has 'a' at node 0, which is not a finite number: pass numbers, .* use a classifier"),
         ([1.0, np.inf] * (NODES // 2), {}, "y has inf at node 1, which is not a finite number"),
-        (LOW.y[:-1], {}, r"y must have one row per node, 200 in all, not the shape \[199, 1\]"),
+        (LOW.y[:-1], {}, r"y must have one row per node, 200 in all, but has shape \[199, 1\]"),
         ([2.5] * NODES, {}, "'target 0' is 2.5 at every training node that counts: a regressor needs values"),
         (
             [np.nan] * NODES,
             {},
-            "there is nothing to learn from: name at least two training nodes whose answer is known",
+            "too few training nodes: train must contain at least two nodes whose target is known",
         ),
-        ([1.0, np.nan] * (NODES // 2), {"train": [0, 1]}, "node 1 is in train, but its answer is unknown"),
+        ([1.0, np.nan] * (NODES // 2), {"train": [0, 1]}, "node 1 is in train, but its label or target is unknown"),
         (
             [1.0, 2.0] * (NODES // 2),
             {"val": [0]},
-            "r2 compares with the spread of the target, and these 1 nodes all have",
+            "r2 needs targets that vary, but these 1 nodes all have",
         ),
-        (None, {}, "fit needs the features x and the answers y"),
+        (None, {}, "fit needs the features x and the targets y"),
     ],
 )
 def test_mistakes_are_named(y: Any, options: dict[str, Any], message: str) -> None:
@@ -255,9 +255,9 @@ def test_what_classifiers_have_is_refused(tmp_path: Path) -> None:
     small_classifier = NodeClassifier("mlp", epochs=2).fit(graph, x, (y > 50).astype(int))
     small_classifier.save(tmp_path / "classes")
     for cls in (NodeClassifier, UniFilterClassifier):
-        with pytest.raises(ValueError, match=r"numbers holds a regressor: load it with NodeRegressor.load"):
+        with pytest.raises(ValueError, match=r"numbers contains a regressor: load it with NodeRegressor.load"):
             cls.load(tmp_path / "numbers")
-    with pytest.raises(ValueError, match=r"classes holds a classifier: load it with NodeClassifier.load"):
+    with pytest.raises(ValueError, match=r"classes contains a classifier: load it with NodeClassifier.load"):
         NodeRegressor.load(tmp_path / "classes")
     with pytest.raises(ValueError, match=r"a model of the method 'mlp': load it with NodeRegressor.load"):
         UniFilterRegressor.load(tmp_path / "numbers")

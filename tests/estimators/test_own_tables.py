@@ -86,7 +86,7 @@ class TestFrames:
 
 def test_a_renamed_category_is_counted(clf: NodeClassifier, graph: Graph, x: pd.DataFrame) -> None:
     renamed = x.assign(city=x["city"].replace("Berlin", "Spree-Athen"))
-    with pytest.warns(DataWarning, match=r"column 'city': \d+ of 600 rows .*'Spree-Athen'.* count as \(other\)"):
+    with pytest.warns(DataWarning, match=r"column 'city': \d+ of 600 rows .*'Spree-Athen'.* treated as \(other\)"):
         changed = clf.predict_proba(graph=graph, x=renamed)
     assert not np.array_equal(changed, clf.predict_proba())
 
@@ -191,7 +191,7 @@ class TestAnswers:
         report = clf.evaluate(labels, known)
         assert [one.name for one in report.per_label] == ["old", "rich"]
         assert clf.score(labels, known) > 0.8
-        with pytest.raises(ValueError, match="predict_set is for one class per node"):
+        with pytest.raises(ValueError, match="predict_set needs one class per node"):
             clf.predict_set()
 
     @pytest.mark.filterwarnings("ignore::unifilter.data.DataWarning")

@@ -161,7 +161,7 @@ def test_statistics_are_those_of_training_rows() -> None:
 def test_a_renamed_category_warns_and_changes_the_prediction() -> None:
     clf = fitted(epochs=60)
     renamed = FRAME.replace({"kind": {"bank": "Bank"}})
-    with pytest.warns(DataWarning, match=r"column 'kind': \d+ of 120 rows have a value that was not seen in training"):
+    with pytest.warns(DataWarning, match=r"column 'kind': \d+ of 120 rows have a value that does not occur in"):
         found = clf.predict_proba(graph=GRAPH, x=renamed)
     expected = clf.predict_proba(graph=GRAPH, x=FRAME)
     unchanged = (FRAME["kind"] != "bank").to_numpy()
@@ -173,10 +173,10 @@ def test_a_renamed_category_warns_and_changes_the_prediction() -> None:
     ("x", "message"),
     [
         (FRAME.drop(columns="kind"), "x lacks the column 'kind', which training had"),
-        (FRAME.assign(size=1), "x has the column 'size', which training did not have: drop or rename what is extra"),
+        (FRAME.assign(size=1), "x has the column 'size', which training did not have: drop or rename"),
         (FRAME.rename(columns={"kind": "sort"}), "(?s)x lacks the column 'kind'.*x has the column 'sort'"),
         (FRAME.assign(income="much"), "column 'income'"),
-        (X[:, :3], "the model was trained on a table with the columns 'income', 'since', 'kind', and x is a ndarray"),
+        (X[:, :3], "the model was trained on a table with the columns 'income', 'since', 'kind', but x is a ndarray"),
     ],
 )
 def test_frames_that_do_not_fit_are_refused(x: Any, message: str) -> None:
@@ -186,7 +186,7 @@ def test_frames_that_do_not_fit_are_refused(x: Any, message: str) -> None:
 
 
 def test_a_frame_for_a_model_of_arrays_is_refused() -> None:
-    with pytest.raises(ValueError, match="the model was trained on an array, and x is a table: pass an array"):
+    with pytest.raises(ValueError, match="the model was trained on an array, but x is a table: pass an array"):
         fitted(X, features="standard").predict(graph=GRAPH, x=FRAME)
 
 

@@ -96,7 +96,7 @@ def test_a_basis_with_parameters_is_stored_as_data(data: NodeDataset, tmp_path: 
 def test_a_basis_that_could_not_be_found_again_is_not_stored(data: NodeDataset, tmp_path: Path) -> None:
     clf = refit(data, basis=Powers(0.5))
     message = (
-        r"the basis Powers\(factor=0.5\) cannot be stored, because it could not be found again by name: register its "
+        r"the basis Powers\(factor=0.5\) cannot be stored, because its class has no registered name: register the "
         r'class first, register_basis\("powers", Powers\)'
     )
     with pytest.raises(ValueError, match=message):
@@ -135,9 +135,7 @@ def test_a_method_of_your_own_is_stored_once_it_is_registered(data: NodeDataset,
     by_name = NodeClassifier("linear", epochs=2).fit(data.graph, data.features, data.labels)
     np.testing.assert_array_equal(by_name.predict_proba(), clf.predict_proba())
     del METHODS._entries["linear"]
-    with pytest.raises(
-        ValueError, match=r"holds a model of the method 'linear', which is not known here: import the package"
-    ):
+    with pytest.raises(ValueError, match=r"contains a model of the unknown method 'linear': import the package"):
         NodeClassifier.load(tmp_path / "m")
 
 

@@ -116,7 +116,7 @@ def test_a_pyg_data_with_masks_and_with_masks_of_many_splits(data: NodeDataset, 
     split = data.split("60", 3)
     assert pyg.train_mask.ndim == 2
     with pytest.raises(
-        ValueError, match=r"train_mask has shape \[60, 10\], one column a split: pick one, for instance data\.train"
+        ValueError, match=r"train_mask has shape \[60, 10\], one column per split: select one, for example data\.train"
     ):
         UniFilterClassifier(**SMALL).fit(pyg)
     picked = UniFilterClassifier(**SMALL).fit(pyg, train=pyg.train_mask[:, 3], val=pyg.val_mask[:, 3])
@@ -135,17 +135,17 @@ def test_a_pyg_data_with_masks_and_with_masks_of_many_splits(data: NodeDataset, 
 @pytest.mark.parametrize(
     ("nodes", "message"),
     [
-        ({"train": []}, "there is nothing to learn from: train is empty, name some nodes that have a class"),
-        ({"train": [], "val": [1, 2]}, "there is nothing to learn from"),
-        ({"train": [3, 4], "val": []}, "val is empty: name some nodes, or leave it out to hold out a share of train"),
-        ({"train": [3, 4, 5], "val": [5, 4]}, r"node 4 is in train and in val \(2 such nodes in all\)"),
+        ({"train": []}, "there are no training nodes: train must contain some nodes that have a class"),
+        ({"train": [], "val": [1, 2]}, "there are no training nodes"),
+        ({"train": [3, 4], "val": []}, "val is empty: pass some nodes, or leave val out to hold out a share of train"),
+        ({"train": [3, 4, 5], "val": [5, 4]}, r"node 4 is in both train and val \(2 such nodes in all\)"),
         (
             {"train": [0, 3, 4]},
-            r"node 0 is in train, but its answer is unknown \(1 such nodes in all\): leave it out, or pass its answer",
+            r"node 0 is in train, but its label or target is unknown \(1 such nodes in all\): leave it out",
         ),
-        ({"train": [3, 4], "val": [0]}, "node 0 is in val, but its answer is unknown"),
+        ({"train": [3, 4], "val": [0]}, "node 0 is in val, but its label or target is unknown"),
         ({"train": [3, 60]}, "train names node 60, which does not exist"),
-        ({"train": [3, 4, 5]}, "no training node can be held out for validation, every class has one: pass val"),
+        ({"train": [3, 4, 5]}, "no training node can be held out for validation, every class has only one: pass val"),
         ({"train": [3, 6]}, "all 2 training nodes are of class 'a': a classifier needs nodes of at least two classes"),
         ({"train": [3, 6], "val": [4]}, "all 2 training nodes are of class 'a'"),
     ],
@@ -162,9 +162,11 @@ def test_bad_input_to_fit(data: NodeDataset) -> None:
     pyg = data.to_data()
     pyg.x = None
     for arguments in ((pyg,), (data.graph,), (data.graph, data.features)):
-        with pytest.raises(ValueError, match=r"fit needs the features x and the answers y: fit\(graph, x, y"):
+        with pytest.raises(ValueError, match=r"fit needs the features x and the targets y: fit\(graph, x, y"):
             clf.fit(*arguments)
-    with pytest.raises(ValueError, match=r"a graph is a Graph, a PyG Data, .*, not list: build one with Graph\.from"):
+    with pytest.raises(
+        ValueError, match=r"a graph must be a Graph, a PyG Data, .*, not list: build one with Graph\.from"
+    ):
         clf.fit([(0, 1), (1, 2)], np.eye(3), [0, 1, 0])
     with pytest.raises(ValueError, match="features have 59 rows but the graph has 60 nodes"):
         clf.fit(data.graph, data.features[:59], data.labels)
@@ -181,19 +183,19 @@ def test_bad_input_to_predict_and_score(data: NodeDataset, fitted: UniFilterClas
         unfitted.score(data.labels)
     with pytest.raises(NotFittedError):
         unfitted.save("model.unifilter")
-    with pytest.raises(ValueError, match="another graph comes with its features: pass both graph and x"):
+    with pytest.raises(ValueError, match="graph and x belong together: pass both"):
         fitted.predict(graph=data.graph)
-    with pytest.raises(ValueError, match="pass both graph and x"):
+    with pytest.raises(ValueError, match="pass both"):
         fitted.predict(x=data.features)
     with pytest.raises(ValueError, match="x has 5 feature columns, but the model was trained on 6"):
         fitted.predict(graph=data.graph, x=data.features[:, :5])
-    with pytest.raises(ValueError, match="a graph is a Graph, a PyG Data, .*, not str"):
+    with pytest.raises(ValueError, match="a graph must be a Graph, a PyG Data, .*, not str"):
         fitted.predict(graph="cora")
     with pytest.raises(ValueError, match="nodes names node 99, which does not exist"):
         fitted.predict([99])
-    with pytest.raises(ValueError, match="there is nothing to score: name some nodes"):
+    with pytest.raises(ValueError, match="there is nothing to score: pass nodes"):
         fitted.score(np.full(60, -1))
-    with pytest.raises(ValueError, match="node 2 is in nodes, but its answer is unknown"):
+    with pytest.raises(ValueError, match="node 2 is in nodes, but its label or target is unknown"):
         fitted.score(np.where(np.arange(60) == 2, -1, data.labels), nodes=[1, 2])
-    with pytest.raises(ValueError, match="node 0 is of class 7, which was not learned: the classes are 0, 1, 2"):
+    with pytest.raises(ValueError, match="node 0 is of class 7, which is not a class .*: the classes are 0, 1, 2"):
         fitted.score(np.full(60, 7))

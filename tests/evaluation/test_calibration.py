@@ -144,9 +144,9 @@ def test_hopeless_logits_give_the_highest_temperature() -> None:
     ("weights", "message"),
     [
         ([1.0], r"^weights has 1 numbers for 2 rows: pass one number per row$"),
-        ([[1.0], [1.0]], r"^weights must have shape \[rows\] and not be empty: this one has shape \[2, 1\]$"),
-        ([1.0, np.inf], r"^row 1 of weights holds inf"),
-        ([1.0, -2.0], r"^the weight of row 1 is -2: a row counts 0 times or more$"),
+        ([[1.0], [1.0]], r"^weights must be a non-empty array of shape \[rows\]: this one has shape \[2, 1\]$"),
+        ([1.0, np.inf], r"^row 1 of weights contains inf"),
+        ([1.0, -2.0], r"^the weight of row 1 is -2: weights must be 0 or more$"),
         ([0.0, 0.0], r"^all weights are 0: pass at least one that is positive$"),
     ],
 )
@@ -156,9 +156,9 @@ def test_weights_that_mean_nothing(weights: list[float], message: str) -> None:
 
 
 def test_the_first_logit_that_is_not_finite_is_named() -> None:
-    with pytest.raises(ValueError, match="^row 1 of logits holds nan"):
+    with pytest.raises(ValueError, match="^row 1 of logits contains nan"):
         fit_temperature([[0.0, 1.0], [np.nan, 0.0]], [0, 1])
-    with pytest.raises(ValueError, match="^row 1 of logits holds inf"):
+    with pytest.raises(ValueError, match="^row 1 of logits contains inf"):
         fit_temperature_binary([0.0, np.inf], [0, 1])
 
 

@@ -110,7 +110,7 @@ def test_the_most_probable_class_is_in_where_no_class_reaches_the_threshold() ->
 
 @pytest.mark.parametrize("alpha", [0, 1, -0.1, 1.5, math.nan, None, "a tenth"])
 def test_alpha_lies_between_0_and_1(alpha: Any) -> None:
-    message = "^alpha must lie between 0 and 1, not .*: pass 0.1 for sets that are right in 90 %$"
+    message = "^alpha must lie between 0 and 1, not .*: pass 0.1 for a coverage of 90 %$"
     with pytest.raises(ValueError, match=message):
         prediction_sets([[0.5, 0.5]], [0.5], alpha)
     with pytest.raises(ValueError, match=message):
@@ -118,11 +118,11 @@ def test_alpha_lies_between_0_and_1(alpha: Any) -> None:
 
 
 def test_calibration_scores_are_checked() -> None:
-    with pytest.raises(ValueError, match=r"^scores must have shape \[rows\] and not be empty"):
+    with pytest.raises(ValueError, match=r"^scores must be a non-empty array of shape \[rows\]"):
         prediction_sets([[0.5, 0.5]], [], 0.1)
-    with pytest.raises(ValueError, match=r"^residuals must have shape \[rows\]"):
+    with pytest.raises(ValueError, match=r"^residuals must be a non-empty array of shape \[rows\]"):
         interval_halfwidth([[0.5]], 0.1)
-    with pytest.raises(ValueError, match="^row 1 of scores holds nan"):
+    with pytest.raises(ValueError, match="^row 1 of scores contains nan"):
         prediction_sets([[0.5, 0.5]], [0.1, math.nan], 0.1)
     with pytest.raises(ValueError, match="^the label of row 0 is 2"):
         conformal_scores([[0.5, 0.5]], [2])

@@ -39,11 +39,11 @@ def test_numbers() -> None:
 
 
 def test_shapes() -> None:
-    with fails("logits must have shape [rows, columns] and not be empty: this one has shape [2]"):
+    with fails("logits must be a non-empty array of shape [rows, columns]: this one has shape [2]"):
         as_finite([1.0, 2.0], "logits", (2,))
-    with fails("logits must have shape [rows] or [rows, columns] and not be empty: this one has shape []"):
+    with fails("logits must be a non-empty array of shape [rows] or [rows, columns]: this one has shape []"):
         as_finite(1.0, "logits", (1, 2))
-    with fails("logits must have shape [rows, columns] and not be empty: this one has shape [0, 3]"):
+    with fails("logits must be a non-empty array of shape [rows, columns]: this one has shape [0, 3]"):
         as_finite(np.zeros((0, 3)), "logits", (2,))
 
 
@@ -51,15 +51,14 @@ def test_shapes() -> None:
 def test_the_first_row_that_is_not_finite_is_named(value: float) -> None:
     logits = np.zeros((5, 2))
     logits[[3, 4], 1] = value
-    with fails(
-        f"row 3 of logits holds {value}: leave out rows that are not finite, or find their cause (2 rows in all)"
-    ):
+    message = f"row 3 of logits contains {value}: leave out rows that are not finite, or find the cause (2 rows in all)"
+    with fails(message):
         as_finite(logits, "logits", (2,))
 
 
 def test_logits_are_not_probabilities() -> None:
     with fails(
-        "row 1 of probabilities holds -2, which is not in [0, 1]: pass probabilities, not logits (1 rows in all)"
+        "row 1 of probabilities contains -2, which is not in [0, 1]: pass probabilities, not logits (1 rows in all)"
     ):
         as_probabilities([[0.0, 1.0], [-2.0, 3.0]])
     with fails("row 1 of probabilities sums to 1.5, not to 1: pass one column per class (1 rows in all)"):
@@ -84,9 +83,9 @@ def test_binary_targets() -> None:
     assert as_binary_targets([True, False], (2,)).tolist() == [1, 0]
     with fails("targets must have shape [2, 1], one value for each output, not [2]"):
         as_binary_targets([0, 1], (2, 1))
-    with fails("row 1 of targets holds -1: pass 0 or 1, and NaN where unknown (1 rows in all)"):
+    with fails("row 1 of targets contains -1: pass 0 or 1, or NaN for unknown values (1 rows in all)"):
         as_binary_targets([[1.0, np.nan], [0.0, -1.0]], (2, 2))
-    with fails("all targets are NaN: pass at least one that is known"):
+    with fails("all targets are NaN: pass at least one known target"):
         as_binary_targets([np.nan], (1,))
 
 

@@ -116,7 +116,7 @@ def test_a_majority_that_is_not_one_boolean_per_label(majority: object) -> None:
 def test_wrong_inputs() -> None:
     with pytest.raises(ValueError, match=r"^targets must have shape \[1, 2\]"):
         multilabel_report([[0.1, 0.2]], [[0]], "ab")
-    with pytest.raises(ValueError, match=r"^row 0 of probabilities holds 3, which is not in \[0, 1\]"):
+    with pytest.raises(ValueError, match=r"^row 0 of probabilities contains 3, which is not in \[0, 1\]"):
         multilabel_report([[0.1, 3.0]], [[0, 1]], "ab")
     with pytest.raises(ValueError, match="^names has 3 names for 2 labels"):
         multilabel_report([[0.1, 0.2]], [[0, 1]], "abc")

@@ -85,11 +85,13 @@ def test_wrong_inputs() -> None:
         ValueError, match=r"^predicted has shape \[2, 1\] and target \[2\]: pass both in the same shape$"
     ):
         regression_report([[1.0], [2.0]], [1.0, 2.0])
-    with pytest.raises(ValueError, match="^row 1 of predicted holds nan"):
+    with pytest.raises(ValueError, match="^row 1 of predicted contains nan"):
         regression_report([1.0, np.nan], [1.0, 2.0])
-    with pytest.raises(ValueError, match="^row 0 of target holds inf"):
+    with pytest.raises(ValueError, match="^row 0 of target contains inf"):
         regression_report([1.0, 2.0], [np.inf, 2.0])
-    with pytest.raises(ValueError, match=r"^predicted must have shape \[rows\] or \[rows, columns\] and not be empty"):
+    with pytest.raises(
+        ValueError, match=r"^predicted must be a non-empty array of shape \[rows\] or \[rows, columns\]"
+    ):
         regression_report([], [])
     with pytest.raises(ValueError, match="^names has 1 names for 2 targets: pass one name for each column$"):
         regression_report(np.zeros((3, 2)), np.zeros((3, 2)))
@@ -132,5 +134,5 @@ def test_a_target_that_is_unknown_everywhere_is_named() -> None:
     target = np.array([[1.0, np.nan], [3.0, np.nan]])
     with pytest.raises(ValueError, match="'b' is unknown in all 2 rows: leave it out, or pass rows that have it"):
         regression_report(np.zeros((2, 2)), target, ["a", "b"])
-    with pytest.raises(ValueError, match="^row 1 of target holds inf"):
+    with pytest.raises(ValueError, match="^row 1 of target contains inf"):
         regression_report([1.0, 2.0], [np.nan, np.inf])

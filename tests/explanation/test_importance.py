@@ -161,13 +161,13 @@ def test_plain_values() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"nodes": []}, "nodes is empty: name some nodes, or leave it out for all"),
+        ({"nodes": []}, "nodes is empty: pass some nodes, or leave nodes out for all"),
         ({"nodes": [NODES]}, "nodes names node 40, which does not exist"),
         ({"baseline": "half"}, "baseline must be one of 'mean', 'zero', not 'half'"),
         ({"max_nodes": 0}, "max_nodes must be a whole number of at least 1, not 0"),
-        ({"groups": [0, 1]}, r"groups must be 7 whole numbers from 0, one for each feature column, not \[2\]"),
-        ({"groups": [-1] * 7}, "groups must be 7 whole numbers from 0"),
-        ({"groups": [0.5] * 7}, "groups must be 7 whole numbers from 0"),
+        ({"groups": [0, 1]}, r"groups must be 7 integers from 0, one for each feature column, not \[2\]"),
+        ({"groups": [-1] * 7}, "groups must be 7 integers from 0"),
+        ({"groups": [0.5] * 7}, "groups must be 7 integers from 0"),
         ({"groups": [0, 0, 0, 2, 2, 3, 3]}, "group 1 has no columns: count groups from 0 without leaving one out"),
         ({"names": ["a"]}, "there are 1 names for 7 features: name each column, or each group"),
     ],
@@ -180,7 +180,7 @@ def test_mistakes(options: dict[str, Any], message: str) -> None:
 def test_other_methods_are_sent_to_permutation() -> None:
     graph, x, labels = small_graph()
     clf = NodeClassifier("sgc", epochs=2).fit(graph, x, labels)
-    with pytest.raises(ValueError, match="sgc is no filter with an MLP behind it.*use permutation_importance"):
+    with pytest.raises(ValueError, match="sgc is not a filter followed by an MLP.*use permutation_importance"):
         feature_importance(clf.model_, graph, x)
     with pytest.raises(ValueError, match="x has 3 feature columns, but the model was trained on 7"):
         feature_importance(fitted().model_, graph, x[:, :3])

@@ -81,9 +81,9 @@ def test_a_loaded_model_explains_any_graph(tmp_path: Path) -> None:
     loaded = UniFilterClassifier.load(tmp_path / "m.unifilter")
     view = explain_node(loaded, 4, graph=graph, x=x)
     np.testing.assert_allclose(view.by_node, explain_node(clf, 4).by_node, atol=1e-9)
-    with pytest.raises(ValueError, match="a loaded model has no graph of its own"):
+    with pytest.raises(ValueError, match="a loaded model has no graph"):
         explain_node(loaded, 4)
-    with pytest.raises(ValueError, match="pass both graph and x"):
+    with pytest.raises(ValueError, match="pass both"):
         explain_node(loaded, 4, graph=graph)
     with pytest.raises(ValueError, match="x has 3 feature columns, but the model was trained on 7"):
         explain_node(loaded, 4, graph=graph, x=x[:, :3])
@@ -105,5 +105,5 @@ def test_classes_that_are_not_there() -> None:
 def test_a_method_without_hops_before_an_mlp_is_refused() -> None:
     graph, x, labels = small_graph()
     clf = NodeClassifier("sgc", epochs=2).fit(graph, x, labels)
-    with pytest.raises(ValueError, match="sgc is no filter with an MLP behind it"):
+    with pytest.raises(ValueError, match="sgc is not a filter followed by an MLP"):
         explain_node(clf, 0)

@@ -98,11 +98,11 @@ def test_labels_by_name_or_by_index(model: TrainedModel) -> None:
     by_name = permutation_importance(model, graph, x, y, TEST)
     by_index = permutation_importance(model, graph, x, torch.from_numpy(indices), TEST)
     np.testing.assert_array_equal(by_name.features, by_index.features)
-    with pytest.raises(ValueError, match="node 1000 is of class 7, but the model knows 2 classes"):
+    with pytest.raises(ValueError, match="node 1000 is of class 7, but the model has 2 classes"):
         permutation_importance(model, graph, x, np.where(np.arange(NODES) == 1000, 7, indices), TEST)
-    with pytest.raises(ValueError, match="node 0 is of class 'other', which was not learned"):
+    with pytest.raises(ValueError, match="node 0 is of class 'other', which is not a class of the training data"):
         permutation_importance(model, graph, x, np.where(np.arange(NODES) == 0, "other", y), TEST)
-    with pytest.raises(ValueError, match="node 3 is in nodes, but its answer is unknown"):
+    with pytest.raises(ValueError, match="node 3 is in nodes, but its label or target is unknown"):
         permutation_importance(model, graph, x, indices, [3])
 
 
@@ -119,13 +119,13 @@ def test_a_class_without_nodes_has_no_number(model: TrainedModel) -> None:
     [
         (
             {"max_columns": COLUMNS - 1},
-            "there are 6 features, and to permute each takes 3 predictions of the whole graph: "
+            "there are 6 features, and permuting each takes 3 predictions of the whole graph: "
             "group columns that belong together, or pass max_columns=6",
         ),
         ({"max_columns": 0}, "max_columns must be a whole number of at least 1"),
         ({"repeats": 0}, "repeats must be a whole number of at least 1"),
-        ({"groups": [0]}, "groups must be 6 whole numbers from 0"),
-        ({"nodes": []}, "nodes is empty: name some nodes that have a class"),
+        ({"groups": [0]}, "groups must be 6 integers from 0"),
+        ({"nodes": []}, "nodes is empty: pass some nodes that have a class"),
     ],
 )
 def test_mistakes(model: TrainedModel, options: dict[str, Any], message: str) -> None:

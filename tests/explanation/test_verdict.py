@@ -83,7 +83,7 @@ def test_only_the_part_spoken_of_has_to_be_sure() -> None:
 
 def test_equal_frequencies_leave_nothing_to_choose() -> None:
     flat = verdict(None, np.full(3, 0.5), np.ones(3), np.zeros(3), 0, 0, 5)
-    assert flat[0] == "All basis vectors have the same frequency: the weights choose nothing."
+    assert flat[0] == "All basis vectors have the same frequency, so the weights select none."
 
 
 @pytest.mark.parametrize(

@@ -114,7 +114,7 @@ def test_a_second_training_gets_a_clear_answer_and_the_first_can_be_stopped(
     assert client.post("/train", json=words).status_code == 200
     refused = client.post("/train", json=words)
     assert refused.status_code == 409
-    assert refused.json()["message"].startswith("unifilter is being trained, and one thing is done at a time")
+    assert refused.json()["message"].startswith("unifilter is being trained, and only one operation can run at a time")
     training = opened.training
     assert training is not None
     wait_for(lambda: bool(training.curves) and len(training.curves[0].score) > 1)
@@ -161,13 +161,13 @@ def test_every_kind_of_file_that_a_path_may_name_is_uploaded(client: TestClient,
 @pytest.mark.parametrize(
     ("name", "data", "status", "message"),
     [
-        ("mine.npz", npz()[:300], 400, "mine.npz is not a whole .npz file"),
+        ("mine.npz", npz()[:300], 400, "mine.npz is not a complete .npz file"),
         ("mine.npz", npz(node_labels=None), 400, "mine.npz has no array 'node_labels'"),
         ("mine.npz", npz(edges=np.array([[0, 99]])), 400, "99"),
         ("mine.pkl", npz(), 400, "'mine.pkl' cannot be read: upload an .npz, .pt, .pth or .graphml file, or the"),
         ("mine.pt", b"words", 400, "mine.pt"),
         ("mine.graphml", b"words", 400, "mine.graphml cannot be read as GraphML"),
-        ("mine.zip", b"words", 400, "mine.zip is not a whole .zip file"),
+        ("mine.zip", b"words", 400, "mine.zip is not a complete .zip file"),
         ("nodes.csv", b"id", 400, "'nodes.csv' cannot be read as one data set: upload"),
         ("\u56fe" * 96 + ".npz", npz(), 400, "is longer than 255 bytes: rename the file"),
         ("mine.npz", npz(node_labels=np.full(30, -5)), 400, "the label of node 0 is -5"),
@@ -175,7 +175,7 @@ def test_every_kind_of_file_that_a_path_may_name_is_uploaded(client: TestClient,
         ("mine.npz", npz(node_labels=np.full(30, 1e300)), 400, "label"),
         ("mine.npz", npz(node_labels=np.full(30, "1")), 400, "label"),
         ("mine.npz", npz(node_labels=np.full(30, 2**64 - 1, dtype=np.uint64)), 400, "label"),
-        ("mine.npz", bytes(LIMIT + 1), 413, "mine.npz has 1.0 MB, more than the 1.0 MB that are allowed"),
+        ("mine.npz", bytes(LIMIT + 1), 413, "mine.npz has 1.0 MB, more than the limit of 1.0 MB"),
     ],
 )
 def test_a_bad_file_is_refused_and_nothing_is_lost(
@@ -198,7 +198,7 @@ def test_a_label_of_any_size_does_no_harm(client: TestClient, label: int) -> Non
 
 def test_a_file_is_as_long_as_announced(client: TestClient) -> None:
     for body, message in (
-        (iter([bytes(LIMIT), b"x"]), "mine.npz came with more bytes than were announced: send it again"),
+        (iter([bytes(LIMIT), b"x"]), "mine.npz has more bytes than announced: send it again"),
         (b"short", "mine.npz is 95 bytes shorter than announced: send it again"),
     ):
         answer = client.post("/upload?name=mine.npz&size=100", content=body)
@@ -209,7 +209,7 @@ def test_a_file_is_as_long_as_announced(client: TestClient) -> None:
 def test_an_upload_must_be_described(client: TestClient, query: str) -> None:
     answer = client.post(f"/upload?{query}", content=b"")
     assert answer.status_code == 400
-    assert answer.json()["message"] == "an upload must say the name and the size of each file: use the page"
+    assert answer.json()["message"] == "an upload must give the name and the size of each file: use the page"
 
 
 @pytest.mark.parametrize(
@@ -224,8 +224,8 @@ def test_an_upload_must_be_described(client: TestClient, query: str) -> None:
         ("/open", '{"name": "\N{SNOWMAN}"}'.encode() * 2, "the request is not JSON: use the page"),
         ("/open", b'{"name": "\\ud800"}', "is not on this machine"),
         ("/open", b'{"name": "../karate\\u0000"}', "is not on this machine"),
-        ("/open", b"[]", "the request has no 'name' that is a str: use the page"),
-        ("/open", b'{"name": 3}', "the request has no 'name' that is a str"),
+        ("/open", b"[]", "the request needs 'name', a str: use the page"),
+        ("/open", b'{"name": 3}', "the request needs 'name', a str"),
         ("/open", b'{"name": "cora2"}', "the data set 'cora2' is not on this machine"),
         ("/train", b'{"methods": [], "split": "60", "epochs": 5}', "no method was chosen"),
         ("/train", b'{"methods": ["mlp"], "split": "60", "epochs": true}', "no 'epochs' that is a int"),
@@ -251,9 +251,9 @@ def test_long_words_are_cut_off(client: TestClient) -> None:
 @pytest.mark.parametrize(
     ("path", "message"),
     [
-        ("/explanation?number=-1", "the number of an explanation must be a whole number, not '-1'"),
-        ("/explanation?number=" + "9" * 5000, "the number of an explanation must be a whole number"),
-        ("/explanation?number=4", "nothing was trained as number 4 on karate"),
+        ("/explanation?number=-1", "the number of an explanation must be an integer, not '-1'"),
+        ("/explanation?number=" + "9" * 5000, "the number of an explanation must be an integer"),
+        ("/explanation?number=4", "there is no training result 4 on karate"),
         ("/events", "nothing is being trained: start a training first"),
     ],
 )
@@ -270,5 +270,5 @@ def test_the_unexpected_is_a_message_too(client: TestClient, opened: Session, mo
     monkeypatch.setattr(opened, "open_named", fail)
     answer = client.post("/open", json={"name": "karate"})
     assert answer.status_code == 500
-    assert answer.json()["message"].startswith("that should not happen (RuntimeError: odd): the terminal says where")
+    assert answer.json()["message"].startswith("unexpected error (RuntimeError: odd): see the traceback")
     assert answer.headers["x-content-type-options"] == "nosniff"

@@ -282,9 +282,9 @@ def elsewhere() -> Iterator[str]:
 
 
 BROKEN: dict[str, tuple[Callable[[Path], bytes], str]] = {
-    "truncated": (lambda _: npz()[:500], "mine.npz is not a whole .npz file"),
-    "pickled": (lambda folder: pickled(folder / "marker"), "mine.npz holds Python objects, which could run code"),
-    "too large": (lambda _: bytes(LIMIT + 100_000), "mine.npz has 1.1 MB, more than the 1.0 MB that are allowed"),
+    "truncated": (lambda _: npz()[:500], "mine.npz is not a complete .npz file"),
+    "pickled": (lambda folder: pickled(folder / "marker"), "mine.npz contains Python objects, which could run code"),
+    "too large": (lambda _: bytes(LIMIT + 100_000), "mine.npz has 1.1 MB, more than the limit of 1.0 MB"),
     "wrong keys": (lambda _: npz(edges=None, adjacency=np.eye(3)), "mine.npz has no array 'edges', it has adjacency"),
     "no signal": (lambda _: npz(node_features=np.zeros((30, 2))), "mine.npz cannot be explained: all feature columns"),
 }
@@ -334,7 +334,9 @@ def test_a_curve_grows_while_the_page_stays_alive_until_it_is_stopped(
     # A second page sees the same training, and may not start another.
     other = visit(browser, served)
     wait_for(lambda: curve_length(other) > early)
-    refusal = "unifilter, mlp is being trained, and one thing is done at a time: wait for its end, or stop it"
+    refusal = (
+        "unifilter, mlp is being trained, and only one operation can run at a time: wait until it ends, or stop it"
+    )
     other.page.evaluate("() => window.unifilterExplore.train.start()")
     other.page.wait_for_function("(text) => document.getElementById('train-alert').textContent === text", arg=refusal)
     other.page.click("#open")
@@ -408,7 +410,7 @@ def test_whoever_comes_back_finds_everything_again(opened: Opened, served: Serve
 def test_what_cannot_be_trained_says_why(browser: Any, opened: Opened, tmp_path: Path) -> None:
     page = opened.page
     for epochs, methods, message in (
-        ("10", (), "no method was chosen: tick at least one"),
+        ("10", (), "no method was chosen: select at least one"),
         ("0", ("mlp",), "epochs must be a whole number of at least 1, not 0"),
         ("1.5", ("mlp",), "the number of epochs must be a whole number, not 1.5"),
     ):
@@ -421,7 +423,7 @@ def test_what_cannot_be_trained_says_why(browser: Any, opened: Opened, tmp_path:
         blind = visit(browser, running)
         assert blind.page.is_disabled("#begin")
         assert blind.page.inner_text("#train-status") == "Without labels there is nothing to learn."
-        assert "a half, for there are no labels" in blind.page.inner_text(".facts")
+        assert "0.5, because there are no labels" in blind.page.inner_text(".facts")
         assert blind.complaints == []
 
 

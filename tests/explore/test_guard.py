@@ -38,7 +38,7 @@ def test_without_the_token_nothing_is_read(stranger: TestClient, path: str, cook
     answer = stranger.get(path, headers={"Cookie": cookie})
     assert answer.status_code == 403
     assert answer.json()["message"].startswith(
-        "this page opens only with the whole address that was printed when the server started"
+        "this page needs the full address with its token, as printed when the server started"
     )
 
 
@@ -75,7 +75,7 @@ def test_people_get_a_page_that_says_what_to_do(stranger: TestClient) -> None:
     answer = stranger.get("/", headers={"Accept": "text/html,*/*"})
     assert answer.status_code == 403
     assert answer.headers["content-type"].startswith("text/html")
-    assert "This page opens only with the whole address that was printed when the server started" in answer.text
+    assert "This page needs the full address with its token, as printed when the server started" in answer.text
     foreign = stranger.get("/", headers={"Accept": "text/html", "Host": "<script>"})
     assert "&lt;script&gt;" in foreign.text
     assert "<script" not in foreign.text
@@ -127,7 +127,7 @@ def test_every_answer_has_the_headers(client: TestClient, stranger: TestClient) 
 def test_another_name_of_this_machine_may_not(client: TestClient, host: str, path: str) -> None:
     answer = client.get(path, headers={"Host": host, "Cookie": f"{ACCESS.cookie}={ACCESS.token}"})
     assert answer.status_code == 403
-    assert answer.json()["message"] == f"this server answers to 127.0.0.1:8765 and localhost:8765 only, not to {host!r}"
+    assert answer.json()["message"] == f"this server accepts the host 127.0.0.1:8765 or localhost:8765, not {host!r}"
 
 
 def test_two_names_at_once_may_not_either(client: TestClient) -> None:

@@ -92,14 +92,14 @@ DEEP = b"<graphml>" + b"<graph>" * 140_000
 @pytest.mark.parametrize(
     ("name", "data", "message"),
     [
-        ("mine.npz", npz()[:400], r"^mine.npz is not a whole .npz file \(.*\): download or write it again"),
-        ("mine.npz", b"words", "^mine.npz is not a whole .npz file"),
+        ("mine.npz", npz()[:400], r"^mine.npz is not a complete .npz file \(.*\): download or write it again"),
+        ("mine.npz", b"words", "^mine.npz is not a complete .npz file"),
         ("mine.npz", npz(edges=None), "^mine.npz has no array 'edges', it has node_features, node_labels: add it"),
         ("mine.npz", npz(edges=np.zeros((2, 9), dtype=int)), r"^edges in mine.npz must have shape \[num_edges, 2\]"),
         ("mine.npz", npz(node_labels=np.arange(29) % 2), "30"),
         ("mine.npz", npz(train_masks=np.ones(30, dtype=bool)), "^mine.npz has train_masks but no val_masks"),
-        ("mine.npz", bomb(), r"^mine.npz unpacks to 20.0 MB, more than the 10.0 MB that are allowed"),
-        ("mine.pt", bomb(), r"^mine.pt unpacks to 20.0 MB, more than the 10.0 MB that are allowed"),
+        ("mine.npz", bomb(), r"^mine.npz unpacks to 20.0 MB, more than the limit of 10.0 MB"),
+        ("mine.pt", bomb(), r"^mine.pt unpacks to 20.0 MB, more than the limit of 10.0 MB"),
         ("mine.pt", saved()[:500], "^mine.pt"),
         ("mine.pt", npz(), "^mine.pt"),
         ("mine.graphml", LAUGHS, "^mine.graphml cannot be read as GraphML: .*amplification"),
@@ -107,15 +107,15 @@ DEEP = b"<graphml>" + b"<graph>" * 140_000
         ("mine.graphml", OUTSIDE % b"<node id='a'>&e;</node>", "^mine.graphml cannot be read as GraphML: .*entity"),
         ("mine.graphml", DEEP, "^mine.graphml cannot be read as GraphML"),
         ("mine.graphml", b"", "^mine.graphml cannot be read as GraphML: no element found"),
-        ("mine.zip", b"words", r"^mine.zip is not a whole .zip file \(File is not a zip file\): write it again"),
-        ("mine.zip", zipped(tables())[:-30], r"^mine.zip is not a whole .zip file"),
-        ("mine.zip", zipped({}), "^mine has neither nodes.csv nor nodes.parquet: put one of them there"),
+        ("mine.zip", b"words", r"^mine.zip is not a complete .zip file \(File is not a zip file\): write it again"),
+        ("mine.zip", zipped(tables())[:-30], r"^mine.zip is not a complete .zip file"),
+        ("mine.zip", zipped({}), "^mine has neither nodes.csv nor nodes.parquet: add one of them"),
         ("mine.zip", zipped({"nodes.csv": b"id\n1\n"}), "^mine has neither edges.csv nor edges.parquet"),
         ("mine.zip", zipped(tables() | tables("parquet")), "^mine has both nodes.csv and nodes.parquet"),
         ("mine.zip", zipped({"a/nodes.csv": b"", "b/nodes.csv": b""}), "^mine.zip has nodes.csv more than once: keep"),
         ("mine.zip", encrypted(), "^nodes.csv in mine.zip is encrypted: write the .zip without a password"),
-        ("mine.zip", understated(), "^mine.zip is not a whole .zip file"),
-        ("mine.zip", bomb(), "^mine.zip unpacks to 20.0 MB, more than the 10.0 MB that are allowed"),
+        ("mine.zip", understated(), "^mine.zip is not a complete .zip file"),
+        ("mine.zip", bomb(), "^mine.zip unpacks to 20.0 MB, more than the limit of 10.0 MB"),
         ("mine.zip", zipped({"nodes.parquet": repeated()}), "^nodes.parquet unpacks to 80.0 MB, more than the 10.0 MB"),
         ("mine.zip", zipped(tables() | {"nodes.csv": b"id,id\n1,2"}), "^mine/nodes.csv cannot be read as a table: two"),
         ("mine.zip", zipped(tables() | {"nodes.csv": b"name\n1\n"}), "^nodes.csv has no column 'id'"),
@@ -137,7 +137,7 @@ def test_tables_of_many_rows_are_refused_as_two_files_too(tmp_path: Path) -> Non
 
 def test_nothing_is_unpickled(tmp_path: Path) -> None:
     marker = tmp_path / "marker"
-    with pytest.raises(ValueError, match="^mine.npz holds Python objects, which could run code and are not read"):
+    with pytest.raises(ValueError, match="^mine.npz contains Python objects, which could run code and are not read"):
         read(tmp_path, pickled(marker))
     with pytest.raises(ValueError, match="^mine.pt is not read, because reading could run code in it"):
         read(tmp_path, pickled_by_torch(marker), "mine.pt")
@@ -176,7 +176,7 @@ def test_a_changed_byte_is_read_or_refused(data: st.DataObject, name: str) -> No
 @pytest.mark.parametrize(
     ("error", "message"),
     [
-        (MemoryError(), "mine.npz needs more memory than there is: upload a smaller file"),
+        (MemoryError(), "mine.npz needs more memory than is available: upload a smaller file"),
         (NotImplementedError("odd"), r"mine.npz cannot be read \(NotImplementedError: odd\): write it again"),
         (MissingExtraError("reading tables needs pandas: install it"), "^reading tables needs pandas: install it$"),
     ],

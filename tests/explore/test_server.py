@@ -35,7 +35,7 @@ def test_a_port_in_use_is_named() -> None:
 @pytest.mark.parametrize(
     ("code", "expected", "message"),
     [
-        (errno.EACCES, ValueError, "port 80 is not yours to use: pass one above 1023, or 0 for a free one"),
+        (errno.EACCES, ValueError, "port 80 needs special rights: pass one above 1023, or 0 for a free one"),
         (errno.ENOBUFS, OSError, "odd"),
     ],
 )
@@ -76,8 +76,8 @@ def test_the_page_is_opened_where_that_is_wanted(monkeypatch: pytest.MonkeyPatch
     serve(session(), listening, wanted, said.append)
     address, _, words = said[0].partition("  ")
     assert address.startswith(f"http://127.0.0.1:{port}/?token=")
-    assert words == "(this machine only, keep it to yourself; Ctrl-C ends it)"
-    assert said[1:] == ["ended"]
+    assert words == "(reachable from this machine only; keep the address private; press Ctrl-C to stop)"
+    assert said[1:] == ["stopped"]
     if wanted:
         wait_for(lambda: opened == doors, 5)
     assert opened == doors * wanted
@@ -188,7 +188,7 @@ def test_a_server_that_trains_and_is_watched_is_ended(running: Running, number: 
     assert running.ask("/train", "POST", words, Origin=origin).status == 200
     watching = running.ask("/events")
     assert watching.readline() == b"event: epochs\n"
-    assert running.end(number) == (0, "ended\n", "")
+    assert running.end(number) == (0, "stopped\n", "")
     watching.close()
 
 
@@ -205,4 +205,4 @@ def test_an_upload_that_has_stalled_does_not_keep_the_server(running: Running) -
         raw.sendall("\r\n".join(lines).encode())
         assert running.ask("/state").status == 200
         code, rest, _ = running.end(signal.SIGTERM)
-    assert (code, rest) == (0, "ended\n")
+    assert (code, rest) == (0, "stopped\n")

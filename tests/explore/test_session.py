@@ -37,7 +37,7 @@ def test_only_what_is_there_is_opened(tmp_path: Path, monkeypatch: pytest.Monkey
         pytest.fail("this must not be downloaded")
 
     monkeypatch.setattr("unifilter.datasets.lookup._fetch_form", download)
-    with pytest.raises(ValueError, match="the data set 'cora' is not on this machine: fetch it first"):
+    with pytest.raises(ValueError, match="the data set 'cora' is not on this machine: download it first"):
         opened.open_named("cora")
     assert opened.opened.dataset.name == "karate"
 
@@ -84,7 +84,7 @@ def test_a_file_that_cannot_be_read_changes_nothing(tmp_path: Path) -> None:
     finish(opened)
     before = opened.to_dict()
     (tmp_path / "mine.npz").write_bytes(npz()[:300])
-    with pytest.raises(ValueError, match="mine.npz is not a whole .npz file"):
+    with pytest.raises(ValueError, match="mine.npz is not a complete .npz file"):
         opened.open_upload(tmp_path / "mine.npz")
     zeros = npz(node_features=np.zeros((30, 2)))
     (tmp_path / "mine.npz").write_bytes(zeros)
@@ -126,7 +126,7 @@ def test_a_training_can_be_stopped_and_keeps_what_it_has(long_training: Session)
 
 def test_one_thing_is_done_at_a_time(long_training: Session, tmp_path: Path) -> None:
     opened = long_training
-    message = "unifilter is being trained, and one thing is done at a time: wait for its end, or stop it"
+    message = "unifilter is being trained, and only one operation can run at a time: wait until it ends, or stop it"
     (tmp_path / "mine.npz").write_bytes(npz())
     for request in (
         lambda: opened.train(["mlp"], "60", 2),
@@ -154,7 +154,7 @@ def test_nothing_is_trained_while_a_data_set_is_opened(monkeypatch: pytest.Monke
     opening = threading.Thread(target=opened.open_named, args=("karate",))
     opening.start()
     entered.wait(10)
-    with pytest.raises(BusyError, match="karate is being opened, and one thing is done at a time"):
+    with pytest.raises(BusyError, match="karate is being opened, and only one operation can run at a time"):
         opened.train(["mlp"], "60", 2)
     leave.set()
     opening.join()
@@ -166,7 +166,7 @@ def test_nothing_is_trained_while_a_data_set_is_opened(monkeypatch: pytest.Monke
     ("request_", "message"),
     [
         ((["unifilters"], "60", 5), "there is no method 'unifilters'"),
-        (([], "60", 5), "no method was chosen: tick at least one"),
+        (([], "60", 5), "no method was chosen: select at least one"),
         ((["mlp"], "61", 5), "'karate' has no split '61'"),
         ((["mlp"], "60", 0), "epochs must be a whole number of at least 1, not 0"),
     ],
@@ -184,14 +184,14 @@ def test_data_without_labels_is_explained_but_not_learned() -> None:
     opened = session(unlabeled())
     state = opened.to_dict()["dataset"]
     assert (state["labeled"], opened.explanation().homophily) == (False, 0.5)
-    assert opened.explanation().homophily_from == "a half, for there are no labels"
-    with pytest.raises(ValueError, match="unlabeled has no labels, so there is nothing to learn: open one that has"):
+    assert opened.explanation().homophily_from == "0.5, because there are no labels"
+    with pytest.raises(ValueError, match="unlabeled has no labels, so nothing can be trained: open a data set with"):
         opened.train(["mlp"], "60", 2)
 
 
 def test_what_has_no_explanation_says_so() -> None:
     opened = session()
-    with pytest.raises(ValueError, match="nothing was trained as number 1 on karate: train it first"):
+    with pytest.raises(ValueError, match="there is no training result 1 on karate: train it first"):
         opened.explanation(1)
     opened.train(["mlp"], "60", 1)
     finish(opened)

@@ -98,13 +98,13 @@ def test_a_body_is_divided_where_it_says(first: int, second: int, size: int) -> 
 
 def test_a_file_that_is_too_large_is_refused_before_it_is_read(tmp_path: Path) -> None:
     assert received(tmp_path, bytes(5000), "fits.npz", limit=5000).stat().st_size == 5000
-    with pytest.raises(TooLargeError, match=r"mine.npz has 0.1 MB, more than the 0.0 MB that are allowed: start the"):
+    with pytest.raises(TooLargeError, match=r"mine.npz has 0.1 MB, more than the limit of 0.0 MB: start the"):
         received(tmp_path, bytes(50_000), limit=5000)
     assert not (tmp_path / "mine.npz").exists()
 
 
 def test_no_more_is_stored_than_was_announced(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="mine.npz came with more bytes than were announced: send it again"):
+    with pytest.raises(ValueError, match="mine.npz has more bytes than announced: send it again"):
         asyncio.run(receive(parts(bytes(50_000)), ["mine.npz"], ["5000"], LIMIT, tmp_path))
     assert (tmp_path / "mine.npz").stat().st_size <= 5000
 
@@ -113,7 +113,7 @@ def test_a_stream_is_cut_off_at_the_limit() -> None:
     async def total() -> int:
         return sum([len(part) async for part in limited(parts(bytes(5000)), 4999, "the request")])
 
-    with pytest.raises(TooLargeError, match="the request is more than the 0.0 MB that are allowed"):
+    with pytest.raises(TooLargeError, match="the request is more than the limit of 0.0 MB"):
         asyncio.run(total())
 
 

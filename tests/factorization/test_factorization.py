@@ -350,5 +350,5 @@ def test_truncating_copies_nothing_and_cannot_add_hops() -> None:
     assert fact.truncate(5) is fact
     assert fact.truncate(2).vectors.data_ptr() == fact.vectors.data_ptr()
     for hops in (0, 6):
-        with pytest.raises(ValueError, match=f"hops must be 1 to 5, which is what was factored, not {hops}"):
+        with pytest.raises(ValueError, match=f"hops must be from 1 to 5, the hops of this factorization, not {hops}"):
             fact.truncate(hops)

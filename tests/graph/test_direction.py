@@ -131,9 +131,9 @@ def test_other_forms_of_a_graph() -> None:
     assert Graph.from_networkx(network, direction="out").checksum == expected
     assert as_graph(network, direction="out").checksum == expected
     assert as_graph(EDGES, 4, direction="out").checksum == expected
-    with pytest.raises(ValueError, match=r"direction is 'in', and this networkx graph has no directed edges: pass a"):
+    with pytest.raises(ValueError, match=r"direction is 'in', but this networkx graph has no directed edges: pass a"):
         Graph.from_networkx(nx.path_graph(3), direction="in")
-    with pytest.raises(ValueError, match=r"this graph has direction='undirected', and direction='out' is needed"):
+    with pytest.raises(ValueError, match=r"this graph has direction='undirected', but direction='out' is needed"):
         as_graph(Graph.from_edges(EDGES), direction="out")
     with pytest.raises(ValueError, match="direction must be one of 'undirected', 'out', 'in', not 'both'"):
         Graph.from_edges(EDGES, direction="both")  # type: ignore[arg-type]
@@ -148,8 +148,8 @@ def test_what_needs_a_symmetric_matrix_refuses_a_directed_graph() -> None:
     graph = Graph.from_edges(EDGES, 4, direction="in")
     x = torch.ones(4, 1)
     remedy = (
-        r" needs an undirected graph, and this one is directed \(direction=\'in\'\): build it with "
-        r'direction="undirected", or use a method of message passing, such as gcn$'
+        r" needs an undirected graph, but this one is directed \(direction=\'in\'\): build it with "
+        r'direction="undirected", or use a message-passing method, such as gcn$'
     )
     for what, call in {
         "the factorization": lambda: factorize(graph, x, 2),

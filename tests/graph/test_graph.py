@@ -203,7 +203,7 @@ def test_bad_graphs_are_refused() -> None:
         Graph.from_edges(edges, self_loops="drop")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="duplicates must be one of 'sum', 'max', not 'mean'"):
         Graph.from_edges(edges, duplicates="mean")  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match=r"an adjacency must be square, this one is \(2, 3\): pass an n x n matrix"):
+    with pytest.raises(ValueError, match=r"an adjacency must be square, but this one is \(2, 3\): pass an n x n"):
         Graph.from_scipy(sp.coo_array(np.ones((2, 3))))
     with pytest.raises(ValueError, match="has no edge_index: set data.edge_index"):
         Graph.from_data(Data(x=torch.ones(3, 1)))

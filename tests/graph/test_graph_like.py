@@ -57,7 +57,7 @@ def test_an_edge_list_of_two_edges_is_one_where_it_is_a_tensor() -> None:
     assert as_graph(torch.tensor([[0, 1], [1, 2]])).num_edges == 2
     with pytest.raises(
         ValueError,
-        match=r"a 2 x 2 array can be an edge list or an adjacency: say which, Graph\.from_edges\(\.\.\.\) or",
+        match=r"a 2 x 2 array can be an edge list or an adjacency: use Graph\.from_edges\(\.\.\.\) or",
     ):
         as_graph(np.array([[0, 1], [1, 2]]))
 
@@ -66,7 +66,7 @@ def test_an_edge_list_of_two_edges_is_one_where_it_is_a_tensor() -> None:
 def test_what_is_no_graph_is_refused(value: Any) -> None:
     with pytest.raises(
         ValueError,
-        match=rf"a graph is a Graph, .* or an edge list \[2, num_edges\], not {type(value).__name__}: build one with",
+        match=rf"a graph must be a Graph, .* or an edge list \[2, num_edges\], not {type(value).__name__}: build one",
     ):
         as_graph(value)
 
@@ -75,7 +75,7 @@ def test_weights_go_with_an_edge_list_alone() -> None:
     weight = np.ones(2)
     for form in forms(Graph.from_edges(np.array([[0, 1], [1, 2]]))).values():
         kind = "an adjacency" if isinstance(form, np.ndarray) else f"a {type(form).__name__}"
-        with pytest.raises(ValueError, match=f"edge_weight goes with an edge list, and {kind} brings its own weights"):
+        with pytest.raises(ValueError, match=f"edge_weight belongs to an edge list, but {kind} has its own weights"):
             as_graph(form, edge_weight=weight)
 
 
@@ -88,7 +88,7 @@ def test_features_of_another_number_of_nodes_are_refused() -> None:
 def test_an_adjacency_is_square() -> None:
     for adjacency in (np.ones((3, 4)), sp.csr_array(np.ones((3, 4)))):
         with pytest.raises(
-            ValueError, match=r"an adjacency must be square, this one is \(3, 4\): pass an n x n matrix"
+            ValueError, match=r"an adjacency must be square, but this one is \(3, 4\): pass an n x n matrix"
         ):
             as_graph(adjacency)
 

@@ -116,16 +116,16 @@ def test_two_nodes_without_labels_do_not_count_and_unknown_labels_are_not_there(
     ("measure", "values", "message"),
     [
         (value_homophily, [1.0, np.nan, 1.0, np.nan], "no edge joins two nodes with known targets, .* homophily=0.5"),
-        (value_homophily, [0.1] * 4, "or all such nodes have the same, so homophily cannot be estimated: pass a value"),
-        (value_homophily, [1.0, 2.0], r"values must have one row per node, 4 in all, not the shape \[2\]"),
-        (value_homophily, [1.0, 2.0, -np.inf, 0.0], "the value of node 2 is infinite: correct it, or make it NaN"),
-        (label_set_homophily, np.zeros((4, 2)), "no edge joins two nodes with known labels, one of them at least with"),
+        (value_homophily, [0.1] * 4, "or all such targets are equal, so homophily cannot be estimated: pass a value"),
+        (value_homophily, [1.0, 2.0], r"values must have one row per node, 4 in all, but has shape \[2\]"),
+        (value_homophily, [1.0, 2.0, -np.inf, 0.0], "the value of node 2 is infinite: correct it, or set it to NaN"),
+        (label_set_homophily, np.zeros((4, 2)), "no edge joins two nodes with known labels, at least one of which"),
         (
             label_set_homophily,
             np.zeros((3, 2)),
-            r"targets must have one row per node, 4 in all, not the shape \[3, 2\]",
+            r"targets must have one row per node, 4 in all, but has shape \[3, 2\]",
         ),
-        (label_set_homophily, [[0, 1], [0, 2], [1, 1], [0, 0]], "label 1 of node 1 is 2: pass 1, 0, or NaN where"),
+        (label_set_homophily, [[0, 1], [0, 2], [1, 1], [0, 0]], "label 1 of node 1 is 2: pass 1, 0, or NaN if"),
     ],
 )
 def test_what_cannot_be_measured_says_so(measure: Any, values: Any, message: str) -> None:

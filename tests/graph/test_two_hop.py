@@ -87,7 +87,7 @@ def test_what_does_not_fit_is_refused_before_all_of_it_is_found(monkeypatch: pyt
     with pytest.raises(
         ValueError,
         match=r"^the two-hop graph of 200 nodes would need about [\d.]+ kB, and [\d.]+ kB of memory are free: use a "
-        "method that looks at direct neighbors alone, such as acm-gcn$",
+        "method that needs only direct neighbors, such as acm-gcn$",
     ):
         two_hop_graph(graph)
     monkeypatch.setattr(memory, "available_bytes", lambda: 40.0 * entries)

@@ -186,7 +186,7 @@ def test_without_a_filter() -> None:
     assert second(report) == "It is weakest on 'Theory': it finds 77.5 % of its test nodes."
     report = {**regression(), "spectrum": None}
     assert second(report).startswith("Nine of ten residuals lie between -")
-    assert second({**report, "residuals": None}) == "Nothing in the numbers calls for caution."
+    assert second({**report, "residuals": None}) == "There is nothing unusual in the numbers."
 
 
 def test_long_names_are_cut() -> None:

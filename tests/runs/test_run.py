@@ -165,13 +165,13 @@ def test_a_run_can_be_resumed_with_more_splits(undisturbed: Run, dataset: NodeDa
 
 
 def test_a_folder_that_is_there_is_not_touched(undisturbed: Run, dataset: NodeDataset, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="the folder .*undisturbed exists: pass resume=True to go on with"):
+    with pytest.raises(ValueError, match="the folder .*undisturbed exists: pass resume=True to continue"):
         train(undisturbed.folder, dataset)
     (tmp_path / "mine").mkdir()
     assert train(tmp_path / "mine", dataset, count=1).records  # an empty folder is as good as none
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "a.txt").touch()
-    with pytest.raises(ValueError, match=r"notes holds no run \(it has no config.json\): pass another folder"):
+    with pytest.raises(ValueError, match=r"notes contains no run \(it has no config.json\): pass another folder"):
         train(tmp_path / "notes", dataset, resume=True)
     with pytest.raises(ValueError, match=r"a.txt is a file: pass another folder"):
         train(tmp_path / "notes" / "a.txt", dataset, resume=True)
@@ -181,7 +181,7 @@ def test_a_folder_that_is_there_is_not_touched(undisturbed: Run, dataset: NodeDa
 def test_another_run_is_not_resumed(undisturbed: Run, dataset: NodeDataset) -> None:
     folder = undisturbed.folder
     before = (folder / "config.json").read_bytes()
-    with pytest.raises(ValueError, match=r"has another hops \(3, not 2\): resume it with what it was started with"):
+    with pytest.raises(ValueError, match=r"has a different hops \(3, not 2\): resume it with its original arguments"):
         train(folder, dataset, method=UniFilterMethod(hops=2, hidden_channels=8, epochs=6), resume=True)
     with pytest.raises(ValueError, match=r"has another method \(unifilter, not homfilter\)"):
         train(folder, dataset, method=find_method("homfilter").with_settings({"hops": 3}), resume=True)

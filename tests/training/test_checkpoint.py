@@ -65,7 +65,10 @@ def test_a_file_of_another_run_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"run.pt belongs to a run with other settings or other data: resume with the"):
         Checkpoint(tmp_path / "run.pt", "run 2").load()
     torch.save({"fingerprint": "run 2", "epoch": 1}, tmp_path / "foreign.pt")
-    with pytest.raises(ValueError, match=r"foreign.pt is not a readable checkpoint \(it is none, or one of another v"):
+    with pytest.raises(
+        ValueError,
+        match=r"foreign.pt is not a readable checkpoint \(it is not a checkpoint, or was written by another v",
+    ):
         Checkpoint(tmp_path / "foreign.pt", "run 2").load()
 
 
@@ -81,7 +84,7 @@ def test_a_byte_changed_anywhere_is_refused(tmp_path: Path) -> None:
         with pytest.raises(ValueError, match=r"run.pt is not a readable checkpoint \(it .*: delete it to start again"):
             checkpoint.load()
     path.write_bytes(content + b"\0")
-    with pytest.raises(ValueError, match="it was changed after it was saved, its digest is wrong"):
+    with pytest.raises(ValueError, match="it has changed since it was saved: its digest is wrong"):
         checkpoint.load()
 
 

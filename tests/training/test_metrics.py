@@ -76,7 +76,7 @@ def test_metrics_that_do_not_fit_are_refused() -> None:
         ValueError, match="metric must be one of 'accuracy', 'balanced_accuracy', 'macro_f1', 'roc_auc', not 'f1'"
     ):
         score("f1", LOGITS, LABELS)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="roc_auc is for two classes, and there are 3: use accuracy or macro_f1"):
+    with pytest.raises(ValueError, match="roc_auc needs two classes, but there are 3: use accuracy or macro_f1"):
         score("roc_auc", LOGITS, LABELS)
     with pytest.raises(ValueError, match="these 2 nodes are all of class 1: use accuracy, or another split"):
         score("roc_auc", LOGITS[:2, :2], torch.tensor([1, 1]))

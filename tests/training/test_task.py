@@ -190,18 +190,16 @@ def test_scores_that_are_not_defined_say_why() -> None:
     nan, nodes = math.nan, torch.arange(3)
     labels = MultiLabel(torch.tensor([[1.0, nan], [nan, 0.0], [1.0, nan]]).double())
     with pytest.raises(
-        ValueError, match="accuracy needs nodes whose labels are all known, and there is none: use macro"
+        ValueError, match="accuracy needs nodes whose labels are all known, but there are none: use macro"
     ):
         labels.score("accuracy", torch.zeros(3, 2), nodes)
     with pytest.raises(
-        ValueError, match="roc_auc needs a label that some nodes have and others lack, and there is none"
+        ValueError, match="roc_auc needs a label that some nodes have and others lack, but there is none"
     ):
         labels.score("roc_auc", torch.zeros(3, 2), nodes)
     # The mean of three times 0.1 is not 0.1, but they are the same number all the same.
     constant = Regression(torch.full((3, 1), 0.1).double(), torch.zeros(1), torch.ones(1))
-    with pytest.raises(
-        ValueError, match="r2 compares .* these 3 nodes all have the same value: use neg_rmse, or another"
-    ):
+    with pytest.raises(ValueError, match="r2 needs .* these 3 nodes all have the same value: use neg_rmse, or another"):
         constant.score("r2", torch.zeros(3, 1), nodes)
     unknown = Regression(torch.tensor([[1.0, nan], [2.0, nan], [3.0, 1.0]]).double(), torch.zeros(2), torch.ones(2))
     with pytest.raises(ValueError, match="target 1 is unknown at all 2 nodes: choose nodes that have it"):

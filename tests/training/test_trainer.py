@@ -336,7 +336,7 @@ def breaks_at(at_call: int, value: float = math.nan) -> Callable[[Forward], Forw
 @pytest.mark.parametrize("value", [math.nan, math.inf])
 def test_a_loss_that_is_no_number_ends_it_and_the_best_weights_are_kept(at_call: int, value: float) -> None:
     run, seen = Run(breaks_at(at_call, value)), []
-    message = "no longer a finite number in epoch 5: a learning rate .0.05. is too high, try a tenth of it; the weights"
+    message = "the loss became NaN or infinite in epoch 5: a learning rate .0.05. is too high, try a tenth of it"
     with pytest.warns(DivergedWarning, match=message):
         history = run.train(batch_size=None, on_epoch=lambda _: seen.append(state(run)))
     assert (history.ended, history.epochs) == ("diverged", 5)
@@ -413,11 +413,11 @@ def test_progress_is_shown_on_request(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"val_nodes": torch.arange(0)}, "val_nodes is empty: pass at least one node, or choose a split that has some"),
+        ({"val_nodes": torch.arange(0)}, "val_nodes is empty: pass at least one node, or choose a split with some"),
         ({"train_nodes": torch.arange(0)}, "train_nodes is empty: pass at least one node"),
         (
             {"labels": torch.where(torch.arange(ROWS) == 71, -1, LABELS)},
-            r"val_nodes has node 71, whose label is unknown: leave such nodes out",
+            r"val_nodes contains node 71, whose label is unknown: leave such nodes out",
         ),
     ],
 )
@@ -433,8 +433,8 @@ def test_nodes_that_cannot_be_learned_from_are_refused(options: dict[str, Any], 
         ({"optimizer": "lbfgs"}, "optimizer must be one of 'adam', 'adamw', 'sgd', not 'lbfgs'"),
         ({"metric": "f1"}, "metric must be one of 'accuracy', .*'neg_mae', not 'f1'"),
         ({"batch_size": 0}, "batch_size must be a whole number of at least 1, not 0: leave it out to train on all"),
-        ({"lr_decay": 0.1, "epochs": 11}, "lr_decay is 0.1, and 11 epochs need a rate from 0 to below 0.1, or nothing"),
-        ({"lr_decay": -0.1}, "lr_decay is -0.1, and 1000 epochs need a rate from 0 to below"),
+        ({"lr_decay": 0.1, "epochs": 11}, "lr_decay is 0.1, but with 11 epochs it must be from 0 to below 0.1, or the"),
+        ({"lr_decay": -0.1}, "lr_decay is -0.1, but with 1000 epochs it must be from 0 to below"),
     ],
 )
 def test_settings_that_make_no_sense_are_refused(settings: dict[str, Any], message: str) -> None:

@@ -55,7 +55,7 @@ def test_needs_labels_or_a_homophily(missing: str) -> None:
 def test_other_mistakes() -> None:
     data = karate()
     data.train_mask = torch.ones(34, 10, dtype=torch.bool)
-    with pytest.raises(ValueError, match="holds 10 splits: pick one"):
+    with pytest.raises(ValueError, match="has 10 splits: select one"):
         UniBasis(2, 0.5)(data)
     with pytest.raises(ValueError, match="no features: set data.x first"):
         UniBasis(2, 0.5)(Data(edge_index=torch.zeros(2, 0, dtype=torch.long), num_nodes=2))

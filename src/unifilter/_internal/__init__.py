@@ -1,1 +1,1 @@
-"""Helpers that every stage uses: checks of arguments, files, figures. Nothing here is public."""
+"""Helpers used throughout the package: checks of arguments, files, figures. Private."""

@@ -1,4 +1,4 @@
-"""Arrays that take long to compute, kept in files of the user's cache folder."""
+"""A disk cache for arrays that take long to compute."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ _log = logging.getLogger("unifilter")
 def cached_arrays(
     what: str, folder: str, key: str, make: Callable[[], Mapping[str, np.ndarray]], cache_dir: str | Path | None = None
 ) -> dict[str, np.ndarray]:
-    """The arrays from the cache where they are there, else computed and put there.
+    """Load arrays from the cache, or compute and store them.
 
     Args:
-        what: What they are, such as ``"eigenpairs"``, for messages.
-        folder: Where they are kept, below the folder that the environment variable ``UNIFILTER_CACHE`` names, else
-            below the user's cache folder.
-        key: Names all that the arrays depend on; it is the name of the file.
-        make: Computes them.
-        cache_dir: A folder that is used instead.
+        what: What the arrays are, such as ``"eigenpairs"``; used in messages.
+        folder: Subfolder of the folder named by the environment variable ``UNIFILTER_CACHE``, or of the user's cache
+            folder.
+        key: File name. Must identify everything the arrays depend on.
+        make: Computes the arrays.
+        cache_dir: A folder to use instead.
     """
     path = _writable(what, user_folder(cache_dir, ENVIRONMENT_VARIABLE, folder)) / f"{key}.npz"
     if path.exists():
@@ -52,21 +52,20 @@ def cached_arrays(
 
 
 def _writable(what: str, folder: Path) -> Path:
-    """The folder, which exists and can be written to: better to know before an hour of work than after."""
+    """Create the folder and check that it is writable, before hours of work rather than after."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError as error:
         raise ValueError(
-            f"{what} cannot be kept in {folder} ({error.strerror}): set {ENVIRONMENT_VARIABLE} to a folder that "
-            "can be written to"
+            f"{what} cannot be stored in {folder} ({error.strerror}): set {ENVIRONMENT_VARIABLE} to a writable folder"
         ) from error
     return folder
 
 
 def _digest(name: str, arrays: Mapping[str, np.ndarray]) -> str:
-    """Of every number, and of the name of the file, which says what they depend on."""
+    """A digest of every number and of the file name, which says what the arrays depend on."""
     digest = hashlib.sha256(f"{name}\n".encode())
     for label, array in sorted(arrays.items()):
         digest.update(f"{label} {array.dtype} {array.shape}\n".encode())
@@ -76,12 +75,12 @@ def _digest(name: str, arrays: Mapping[str, np.ndarray]) -> str:
 
 def _load(path: Path) -> dict[str, np.ndarray]:
     try:
-        # Opened here, since numpy leaves a file open that it cannot read.
+        # Opened here because numpy leaves a file open that it cannot read.
         with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files if name != "digest"}
             whole = str(file["digest"]) == _digest(path.name, arrays)
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zipfile.LargeZipFile) as error:
-        raise ValueError(f"{path} is not a whole cache file ({error}): delete it to compute it again") from error
+        raise ValueError(f"{path} is not a complete cache file ({error}): delete it to compute it again") from error
     if not whole:
-        raise ValueError(f"{path} does not hold what was written to it: delete it to compute it again")
+        raise ValueError(f"{path} has changed since it was written: delete it to compute it again")
     return arrays

@@ -1,4 +1,4 @@
-"""Checks on what users pass in. Every message names the first offender and says what to do about it."""
+"""Checks of user input. Every message names the first offender and the remedy."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from torch import Tensor
 
 @contextmanager
 def without_torch_notices() -> Iterator[None]:
-    """Keeps back two notices of torch that no user of ours can act on: CSR is in beta, read-only arrays are shared."""
+    """Hide two torch warnings that our users cannot act on: CSR is in beta, and read-only arrays are shared."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Sparse CS[RC] tensor support is in beta", category=UserWarning)
         warnings.filterwarnings("ignore", message="The given NumPy array is not writable", category=UserWarning)
@@ -28,7 +28,7 @@ def check_choice(name: str, value: object, choices: Sequence[str]) -> None:
 
 
 def check_fraction(name: str, value: float) -> float:
-    """A number in [0, 1]."""
+    """Check that a value is a number in [0, 1]."""
     try:
         number = float(value)
     except (TypeError, ValueError):
@@ -39,7 +39,7 @@ def check_fraction(name: str, value: float) -> float:
 
 
 def check_rate(name: str, value: float) -> float:
-    """A dropout rate, in [0, 1)."""
+    """Check a dropout rate, a number in [0, 1)."""
     rate = check_fraction(name, value)
     if rate == 1:
         raise ValueError(f"{name} must be below 1, not {value!r}: nothing would be left")
@@ -51,14 +51,14 @@ def check_hops(hops: int) -> int:
 
 
 def check_count(name: str, value: int, remedy: str) -> int:
-    """A whole number of at least 1."""
+    """Check that a value is an integer of at least 1."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
         raise ValueError(f"{name} must be a whole number of at least 1, not {value!r}: {remedy}")
     return int(value)
 
 
 def check_device(device: torch.device | str) -> torch.device:
-    """A device that torch can compute on here."""
+    """Check that torch can compute on a device."""
     try:
         found = torch.device(device)
         torch.empty(0, device=found)
@@ -69,7 +69,7 @@ def check_device(device: torch.device | str) -> torch.device:
 
 
 def check_edges(edge_index: Tensor | np.ndarray, num_nodes: int | None) -> tuple[np.ndarray, np.ndarray, int]:
-    """Source and target of every listed edge as int64, and the number of nodes."""
+    """Sources and targets of the listed edges as int64, and the number of nodes."""
     edges = edge_index.detach().cpu().numpy() if isinstance(edge_index, Tensor) else np.asarray(edge_index)
     if edges.ndim != 2 or edges.shape[0] != 2:
         raise ValueError(
@@ -97,7 +97,7 @@ def check_edges(edge_index: Tensor | np.ndarray, num_nodes: int | None) -> tuple
 def check_edge_weight(
     edge_weight: Tensor | np.ndarray | None, source: np.ndarray, target: np.ndarray
 ) -> np.ndarray | None:
-    """One finite, non-negative number per edge, float32 or float64."""
+    """Check edge weights: one finite, non-negative float32 or float64 number per edge."""
     if edge_weight is None:
         return None
     weight = edge_weight.detach().cpu().numpy() if isinstance(edge_weight, Tensor) else np.asarray(edge_weight)
@@ -124,12 +124,12 @@ def check_edge_weight(
 
 
 def as_feature_matrix(x: Any, num_nodes: int, sparse: Literal["csc", "csr"] = "csc") -> Tensor:
-    """Features as a finite float32 or float64 tensor ``[num_nodes, channels]``, dense or sparse as they came.
+    """Features as a finite float32 or float64 tensor ``[num_nodes, channels]``; sparse features stay sparse.
 
     Args:
-        x: Dense or sparse, of numpy, scipy or torch.
-        num_nodes: How many rows they must have.
-        sparse: The layout that sparse features get.
+        x: Dense or sparse matrix of numpy, scipy or torch.
+        num_nodes: Required number of rows.
+        sparse: Layout of the result if the features are sparse.
     """
     if sp.issparse(x):
         matrix = _from_scipy(x, sparse)
@@ -184,12 +184,12 @@ def _from_scipy(x: Any, sparse: Literal["csc", "csr"]) -> Tensor:
 
 def _check_finite(matrix: Tensor) -> None:
     values = matrix if matrix.layout == torch.strided else matrix.values()
-    # One sum finds every NaN and infinity without a mask as large as the features.
+    # One sum finds NaN and infinity without a mask as large as the features.
     if torch.isfinite(values.sum()):
         return
     wrong = ~torch.isfinite(values)
     if not wrong.any():
-        return  # large, but finite
+        return  # the sum overflowed, but every value is finite
     if matrix.layout == torch.strided:
         row, column = (int(i) for i in wrong.nonzero()[0])
         value = matrix[row, column]
@@ -207,18 +207,18 @@ def _check_finite(matrix: Tensor) -> None:
 
 
 def as_labels(labels: Any, num_nodes: int, num_classes: int = 0) -> np.ndarray:
-    """Class indices as int64 ``[num_nodes]``, which may be counted; -1 stays what it is, unknown.
+    """Class indices as int64 ``[num_nodes]``, safe to pass to ``bincount``; -1 means unknown.
 
     Args:
-        labels: The indices.
-        num_nodes: How many nodes there are. They are of as many classes at most.
-        num_classes: How many classes are known from elsewhere, where it may be more than there are nodes.
+        labels: Class indices.
+        num_nodes: Number of nodes, and the maximum number of classes.
+        num_classes: Number of classes if known from elsewhere; it may exceed the number of nodes.
     """
     values = _whole_labels(labels, num_nodes)
     most = max(num_nodes, num_classes)
     wrong = values >= most
     if wrong.any():
-        # Counting makes room for every index up to the largest.
+        # bincount allocates memory for every index up to the largest.
         first = int(wrong.argmax())
         raise ValueError(
             f"the label of node {first} is {values[first]}, but there cannot be more classes than nodes ({num_nodes}): "
@@ -228,9 +228,9 @@ def as_labels(labels: Any, num_nodes: int, num_classes: int = 0) -> np.ndarray:
 
 
 def consecutive_labels(labels: Any, num_nodes: int) -> tuple[np.ndarray, np.ndarray]:
-    """Class indices without gaps, int64 ``[num_nodes]``, -1 where unknown; and the labels they stand for, ascending.
+    """Class indices without gaps as int64 ``[num_nodes]``, -1 where unknown; and the sorted original labels.
 
-    Labels are any whole numbers from 0, however large: their order counts, not their size.
+    Labels are integers from 0, of any size. Only their order matters.
     """
     values = _whole_labels(labels, num_nodes)
     known = values >= 0
@@ -254,7 +254,7 @@ def _whole_labels(labels: Any, num_nodes: int) -> np.ndarray:
         raise ValueError(f"labels must be whole numbers, not {values.dtype}: encode classes as 0, 1, 2, ...")
     given, values = values, values.astype(np.int64)
     wrong = values < -1
-    if given.dtype.kind == "u":  # what int64 cannot hold became negative
+    if given.dtype.kind == "u":  # values above the range of int64 became negative
         wrong = values < 0
     if wrong.any():
         first = int(wrong.argmax())
@@ -263,13 +263,13 @@ def _whole_labels(labels: Any, num_nodes: int) -> np.ndarray:
 
 
 def as_node_mask(nodes: Any, num_nodes: int, name: str) -> np.ndarray:
-    """A bool mask ``[num_nodes]`` from a mask or from node indices."""
+    """A boolean mask ``[num_nodes]`` from a mask or from node indices."""
     values = nodes.detach().cpu().numpy() if isinstance(nodes, Tensor) else np.asarray(nodes)
     if values.dtype == bool:
         if values.shape != (num_nodes,):
             raise ValueError(
                 f"{name} is a mask of shape {list(values.shape)}, but the graph has {num_nodes} nodes: "
-                "pass one value per node (of several splits, pick one column)"
+                "pass one value per node (with several splits, select one column)"
             )
         return values
     if values.ndim != 1 or (values.size and not np.issubdtype(values.dtype, np.integer)):

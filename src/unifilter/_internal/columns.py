@@ -14,5 +14,5 @@ def dense_columns(matrix: Tensor, start: int, stop: int) -> Tensor:
     entries = slice(int(column_start[0]), int(column_start[-1]))
     column = torch.repeat_interleave(torch.arange(stop - start, device=matrix.device), column_start.diff())
     block = torch.zeros(matrix.shape[0], stop - start, dtype=matrix.dtype, device=matrix.device)
-    # An entry that is named twice means the sum.
+    # Duplicate entries are summed.
     return block.index_put_((matrix.row_indices()[entries], column), matrix.values()[entries], accumulate=True)

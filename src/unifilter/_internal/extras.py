@@ -1,11 +1,11 @@
-"""Optional packages: what each extra brings, and one way to say that it is missing."""
+"""Optional packages: what each extra installs, and the error if it is missing."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib.util import find_spec
 
-# As in pyproject.toml; the extras for development are not here.
+# As in pyproject.toml, without the extras for development.
 EXTRAS = {
     "pyg": ("torch_geometric",),
     "tables": ("pandas", "pyarrow"),
@@ -19,16 +19,16 @@ EXTRAS = {
 
 
 class MissingExtraError(ImportError):
-    """A package that only an extra installs is missing."""
+    """An optional package is not installed."""
 
 
 def require(extra: str, what: str, packages: Sequence[str] | None = None) -> None:
-    """Refuses to go on without the packages of an extra. Call it before any work: it imports nothing.
+    """Raise an error if a package of an extra is missing. Call this before any work; it imports nothing.
 
     Args:
-        extra: The name of the extra.
-        what: What needs it, to begin the message with.
-        packages: Those of its packages that are needed; by default all.
+        extra: Name of the extra.
+        what: What needs it; the message starts with this.
+        packages: The packages of the extra that are needed. Default: all.
     """
     needed = EXTRAS[extra] if packages is None else packages
     if any(find_spec(package) is None for package in needed):

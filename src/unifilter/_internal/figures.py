@@ -9,8 +9,8 @@ if TYPE_CHECKING:
 
 
 def new_figure(**options: Any) -> Figure:
-    """A figure that needs no display and leaves matplotlib's global state alone."""
-    # Imported here: it takes a second, and most of the package draws nothing.
+    """A figure that needs no display and does not change matplotlib's global state."""
+    # Imported here because it takes a second, and most of the package draws nothing.
     from matplotlib.figure import Figure
 
     return Figure(layout="constrained", **options)

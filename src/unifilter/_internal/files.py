@@ -1,4 +1,4 @@
-"""Files that are whole or not there."""
+"""Write files atomically."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from unifilter._internal.locks import folder_lock
 
 @contextmanager
 def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """A file to write to, which takes its name when all of it is on the disk; a failure leaves what was there."""
+    """Open a file for writing. It appears under its name only when complete; after an error the old file remains."""
     target = Path(path)
     if not target.parent.is_dir():
         raise FileNotFoundError(f"there is no folder {target.parent} to write {target.name} to: create it first")
@@ -34,17 +34,17 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 @contextmanager
 def whole_text_file(path: str | os.PathLike[str]) -> Iterator[TextIO]:
-    """The same for text, UTF-8; lines end as they are written."""
+    """Like :func:`whole_file`, for UTF-8 text. Line ends are not translated."""
     with whole_file(path) as file:
         text = io.TextIOWrapper(file, encoding="utf-8", newline="")
         try:
             yield text
         finally:
-            text.detach()  # flushes, and leaves the closing to the file
+            text.detach()  # flushes; whole_file closes the file
 
 
 def write_csv(path: str | os.PathLike[str], header: Iterable[str], rows: Iterable[Iterable[object]]) -> None:
-    """A table with a line of names; a list is one cell, with semicolons."""
+    """Write a table with a header row. A list becomes one cell, joined by semicolons."""
     with whole_text_file(path) as file:
         writer = csv.writer(file)
         writer.writerow(header)

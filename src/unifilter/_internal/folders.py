@@ -1,4 +1,4 @@
-"""Where files of this package are kept on the user's machine."""
+"""Folders of this package on the user's machine."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from pathlib import Path
 
 
 def user_folder(given: str | Path | None, variable: str, name: str = "") -> Path:
-    """A folder, which need not exist yet.
+    """Path of a folder, which need not exist yet.
 
     Args:
-        given: The folder that was asked for; it comes first.
-        variable: The environment variable that names it otherwise.
-        name: A folder below the one that the variable names, or below the user's cache folder where it names none.
+        given: Explicit path; takes precedence.
+        variable: Environment variable that names a folder otherwise.
+        name: Subfolder of the folder named by the variable, or of the user's cache folder if it is not set.
     """
     if given is not None and given != "":
         return Path(given).expanduser()

@@ -1,4 +1,4 @@
-"""Refuse work that memory has no room for, before it begins."""
+"""Check that there is enough memory before a computation starts."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from typing import Any
 
 import psutil
 
-# What is left to everybody else.
+# The rest is left to other programs.
 _USABLE_SHARE = 0.9
 
 
 def check_memory(what: str, num_bytes: float, remedy: str) -> None:
-    """Refuse what needs more memory than is free.
+    """Raise an error if a computation needs more memory than is free.
 
     Args:
-        what: What needs it, such as ``"h2gcn's two-hop graph of 'web'"``.
-        num_bytes: An estimate.
-        remedy: What to do instead.
+        what: What needs the memory, such as ``"h2gcn's two-hop graph of 'web'"``.
+        num_bytes: Estimated number of bytes.
+        remedy: What the user can do instead.
     """
     free = available_bytes()
     if num_bytes > free:
@@ -44,12 +44,12 @@ def resident_bytes() -> int:
 
 
 def available_bytes() -> float:
-    """How much memory can be taken."""
+    """Memory that may be used, in bytes."""
     return float(psutil.virtual_memory().available) * _USABLE_SHARE
 
 
 def said_bytes(num_bytes: float) -> str:
-    """A number of bytes as people say it, such as ``"1.5 GB"``."""
+    """Format a number of bytes, such as ``"1.5 GB"``."""
     for unit, size in (("GB", 1e9), ("MB", 1e6)):
         if num_bytes >= size:
             return f"{num_bytes / size:.1f} {unit}"

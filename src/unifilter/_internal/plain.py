@@ -1,4 +1,4 @@
-"""Values as JSON holds them."""
+"""Conversion of values to JSON types."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 
 def plain(value: Any) -> Any:
-    """A setting or a result as numbers, strings, lists and dicts; what has a ``to_dict`` says itself what it is."""
+    """A value as numbers, strings, lists and dicts. An object with ``to_dict`` is stored as what that returns."""
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, dict):

@@ -1,19 +1,19 @@
-"""Everything that is wrong with an input, told at once."""
+"""Report all mistakes in an input at once."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-# A longer list is not read: whoever has more to correct sees the kinds of mistakes in these.
+# Longer lists are not read, and the first mistakes show the kinds there are.
 MOST_SHOWN = 20
 
 
 class ProblemsError(ValueError):
-    """Several mistakes in one error: its message has one line for each, at most twenty.
+    """Several mistakes in one error. The message has one line per mistake, at most twenty.
 
     Attributes:
-        problems: One sentence for each mistake.
+        problems: One sentence per mistake.
     """
 
     def __init__(self, problems: Sequence[str]) -> None:
@@ -28,7 +28,7 @@ class ProblemsError(ValueError):
 
 
 class Problems:
-    """Collects mistakes, so that a user learns of all of them in one run.
+    """Collects mistakes, so that a user sees all of them in one run.
 
     Example:
         >>> problems = Problems()
@@ -53,7 +53,7 @@ class Problems:
 
     @contextmanager
     def collect(self) -> Iterator[None]:
-        """Turns a ValueError of the block into a collected problem; what the block would have assigned stays unset."""
+        """Collect a ValueError raised in the block instead of raising it."""
         try:
             yield
         except ProblemsError as error:
@@ -62,7 +62,7 @@ class Problems:
             self._found.append(str(error))
 
     def check_too(self, check: Callable[[], None]) -> None:
-        """A check that belongs to a later step: it is done now where that step is not reached, for a complete list."""
+        """Register a check of a later step, to run if that step is never reached, so that the list is complete."""
         self._further.append(check)
 
     def raise_if_any(self) -> None:

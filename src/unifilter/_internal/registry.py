@@ -1,4 +1,4 @@
-"""Tables of named classes that other packages can add to."""
+"""Tables of named classes that other packages can extend."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ Item = TypeVar("Item")
 
 
 class Registry(Mapping[str, Item]):
-    """Classes by name: ours, those a user registers, and those that installed packages offer as entry points.
+    """Classes by name: built in, registered by the user, or offered by installed packages as entry points.
 
     Args:
-        kind: What is in it, for messages, such as ``"basis"``.
-        group: The entry-point group that other packages use, such as ``"unifilter.bases"``.
-        base: The class that every entry derives from.
-        entries: The entries that come with this package.
+        kind: What the registry holds, such as ``"basis"``; used in messages.
+        group: Entry-point group for other packages, such as ``"unifilter.bases"``.
+        base: Base class of every entry.
+        entries: Built-in entries.
     """
 
     def __init__(self, kind: str, group: str, base: type, entries: Mapping[str, Item]) -> None:
@@ -25,15 +25,15 @@ class Registry(Mapping[str, Item]):
         self._offered: dict[str, EntryPoint] | None = None
 
     def register(self, name: str, item: Item) -> None:
-        """Add an entry. A name that means something else already is refused; the same entry again is not."""
+        """Add an entry. Registering the same entry again is allowed; reusing a name for another one is an error."""
         if not isinstance(name, str) or not name:
-            raise ValueError(f"the name of a {self._kind} is a non-empty string, not {name!r}")
+            raise ValueError(f"the name of a {self._kind} must be a non-empty string, not {name!r}")
         if not isinstance(item, type) or not issubclass(item, self._base):
             raise ValueError(
                 f"{item!r} cannot be registered as the {self._kind} {name!r}: pass a subclass of {self._base.__name__}"
             )
         known = self._entries.get(name)
-        # A class that is defined again, as by running a notebook cell twice, replaces the one before.
+        # A class that is defined again, for example by rerunning a notebook cell, replaces the old one.
         if known is not None and _origin(known) != _origin(item):
             raise ValueError(f"there is already a {self._kind} {name!r}, {known!r}: choose another name")
         self._entries[name] = item
@@ -53,17 +53,17 @@ class Registry(Mapping[str, Item]):
         return name in self._entries or name in self._from_packages()
 
     def find(self, name: str) -> Item:
-        """An entry by its name; an unknown name is an error that lists the names there are."""
+        """Look up an entry. An unknown name raises an error that lists all names."""
         if name not in self:
             raise ValueError(f"there is no {self._kind} {name!r}: choose one of {', '.join(self)}")
         return self[name]
 
     def name_of(self, item: object) -> str | None:
-        """The name an entry has; ``None`` where it is not registered."""
+        """The name of an entry, or ``None`` if it is not registered."""
         return next((name for name in self if self[name] is item), None)
 
     def _from_packages(self) -> dict[str, EntryPoint]:
-        # Read once, when first needed: it looks at every installed package.
+        # Cached, because it looks at every installed package.
         if self._offered is None:
             self._offered = {point.name: point for point in entry_points(group=self._group)}
         return self._offered

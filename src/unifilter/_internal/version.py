@@ -1,3 +1,3 @@
-"""The version, in the one place that the build reads too."""
+"""The version. The build reads it from here as well."""
 
 __version__ = "0.1.0"

@@ -1,4 +1,4 @@
-"""Basis families. To add one here, write its file and name it in the table below; elsewhere, register it."""
+"""Polynomial bases. Built-in bases are listed in the table below; others are added with :func:`register_basis`."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ BASES: Registry[type[Basis]] = Registry(
 
 
 def make_basis(basis: str | Basis | type[Basis], **parameters: Any) -> Basis:
-    """A basis from its name, its class or itself.
+    """Return a basis, given its name, its class or an instance.
 
     Example:
         >>> from unifilter.bases import make_basis
@@ -55,14 +55,14 @@ def make_basis(basis: str | Basis | type[Basis], **parameters: Any) -> Basis:
     """
     if isinstance(basis, Basis):
         if parameters:
-            raise ValueError(f"{basis!r} is already built: pass {', '.join(parameters)} when you build it")
+            raise ValueError(f"{basis!r} is an instance: pass {', '.join(parameters)} when you create it")
         return basis
     if isinstance(basis, str):
         family = BASES.find(basis)
     elif isinstance(basis, type) and issubclass(basis, Basis):
         family = basis
     else:
-        raise ValueError(f"a basis is a name, a Basis or a Basis class, not {type(basis).__name__}")
+        raise ValueError(f"a basis must be a name, a Basis or a Basis class, not {type(basis).__name__}")
     try:
         inspect.signature(family).bind(**parameters)
     except TypeError as error:
@@ -72,9 +72,9 @@ def make_basis(basis: str | Basis | type[Basis], **parameters: Any) -> Basis:
 
 
 def register_basis(name: str, basis: type[Basis]) -> None:
-    """Make a basis of your own known by a name: to estimators, model files, the command line and tuning.
+    """Register your own basis by name, for estimators, model files, the command line and tuning.
 
-    A package can offer its bases without this call, as entry points of the group ``unifilter.bases``.
+    A package can also provide bases as entry points of the group ``unifilter.bases``.
 
     Example:
         >>> from unifilter.bases import Chebyshev, make_basis, register_basis
@@ -88,19 +88,19 @@ def register_basis(name: str, basis: type[Basis]) -> None:
 
 
 def basis_to_dict(basis: Basis) -> dict[str, Any]:
-    """A basis as data: its registered name and its parameters, which :func:`basis_from_dict` makes it from again."""
+    """A basis as plain data: its registered name and its parameters, for :func:`basis_from_dict`."""
     family = type(basis)
     name = BASES.name_of(family)
     if name is None:
         raise ValueError(
-            f"the basis {basis!r} cannot be stored, because it could not be found again by name: register its class "
+            f"the basis {basis!r} cannot be stored, because its class has no registered name: register the class "
             f'first, register_basis("{family.__name__.lower()}", {family.__name__})'
         )
     parameters = {}
     for parameter in inspect.signature(family).parameters:
         if not hasattr(basis, parameter):
             raise ValueError(
-                f"the basis {basis!r} cannot be stored: its __init__ takes {parameter!r} but keeps no attribute of "
+                f"the basis {basis!r} cannot be stored: its __init__ takes {parameter!r} but sets no attribute of "
                 f"that name; add self.{parameter} = {parameter}"
             )
         value = getattr(basis, parameter)
@@ -115,11 +115,11 @@ def basis_to_dict(basis: Basis) -> dict[str, Any]:
 
 
 def basis_from_dict(stored: Mapping[str, Any]) -> Basis:
-    """The basis that :func:`basis_to_dict` described."""
+    """Restore a basis from :func:`basis_to_dict`."""
     name = stored["name"]
     if name not in BASES:
         raise ValueError(
-            f"there is no basis {name!r} here: import the package that defines it, which should call "
+            f"there is no basis {name!r}: import the package that defines it, which should call "
             f'register_basis("{name}", ...), and load the model again'
         )
     return make_basis(name, **stored["parameters"])

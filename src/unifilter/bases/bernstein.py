@@ -18,10 +18,10 @@ class Bernstein(PolynomialBasis):
     Polynomial k is non-negative on the whole spectrum and peaks at :math:`\lambda = 2k/K`, so non-negative weights
     give a non-negative filter.
 
-    All polynomials have degree K. They are raised together from degree 0,
+    All polynomials have degree K. They are computed together from degree 0,
     :math:`b_k^{n+1} = \frac{2\mathbf{I}-\mathbf{L}}{2} b_k^n + \frac{\mathbf{L}}{2} b_{k-1}^n`, which takes
-    :math:`K(K+1)/2` products and neither binomials nor large powers. That is nothing on the small matrices of a
-    factorization. On whole signals, :func:`unifilter.bases.to_chebyshev` gives the same filter in K products.
+    :math:`K(K+1)/2` products and neither binomials nor large powers. This is cheap on the small matrices of a
+    factorization. On whole signals, :func:`unifilter.bases.to_chebyshev` gives the same filter with K products.
 
     Example:
         >>> import torch

@@ -1,4 +1,4 @@
-"""Change of basis: any fixed polynomial family in Chebyshev polynomials, where filters cost K products."""
+"""Change of basis from any fixed polynomial family to Chebyshev polynomials, where a filter takes K products."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from unifilter.bases.chebyshev_interpolation import ChebyshevInterpolation, inte
 def to_chebyshev(basis: PolynomialBasis, hops: int) -> Tensor:
     r"""The matrix :math:`\mathbf{C}` with :math:`p_k(\lambda) = \sum_j C_{kj}\, T_j(\lambda - 1)`.
 
-    The argument of :math:`T_j` is that of :class:`Chebyshev`, :math:`\lambda - 1`, that is :math:`-\mathbf{P}`. So a
-    filter with weights ``w`` on ``basis`` is the filter with weights ``w @ to_chebyshev(basis, hops)`` on
-    ``Chebyshev()``. The polynomials are evaluated at the Chebyshev points and transformed there by cosines. This is
-    exact up to rounding for degrees up to ``hops``, and no coefficient is more than twice as large as its polynomial
-    on the spectrum.
+    As in :class:`Chebyshev`, the argument of :math:`T_j` is :math:`\lambda - 1`, that is :math:`-\mathbf{P}`. A filter
+    with weights ``w`` on ``basis`` is therefore the filter with weights ``w @ to_chebyshev(basis, hops)`` on
+    ``Chebyshev()``. The polynomials are evaluated at the Chebyshev points and transformed by cosines. This is exact up
+    to rounding for degrees up to ``hops``, and no coefficient is more than twice as large as its polynomial on the
+    spectrum.
 
     Args:
         basis: A fixed polynomial family, for instance ``make_basis("bernstein")``.

@@ -1,4 +1,4 @@
-"""Chebyshev interpolation: the weights are the filter's values at the Chebyshev points."""
+"""Chebyshev interpolation: the weights are values of the filter at the Chebyshev points."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class ChebyshevInterpolation(PolynomialBasis):
         yield from torch.tensordot(interpolation_matrix(hops).to(terms), terms, dims=1)
 
     def points(self, hops: int) -> Tensor:
-        """The Laplacian eigenvalues where weight j is the filter's value, ascending, float64 ``[hops + 1]``."""
+        """The Laplacian eigenvalues at which weight j is the value of the filter, ascending, float64 ``[hops + 1]``."""
         return 1 + _angles(check_hops(hops)).cos()
 
     def identity_weights(self, hops: int) -> Tensor:
@@ -48,9 +48,9 @@ class ChebyshevInterpolation(PolynomialBasis):
 
 
 def interpolation_matrix(hops: int) -> Tensor:
-    """Row j holds the Chebyshev coefficients of the polynomial that is 1 at point j and 0 at the others, float64."""
+    """Row j: Chebyshev coefficients of the polynomial that is 1 at point j and 0 at the others, float64."""
     matrix = 2 / (hops + 1) * torch.cos(_angles(hops)[:, None] * torch.arange(hops + 1))
-    # The constant counts half, as in every Chebyshev series; without this a filter of ones is not the identity.
+    # The constant counts half, as in every Chebyshev series; otherwise a filter of ones would not be the identity.
     matrix[:, 0] /= 2
     return matrix
 

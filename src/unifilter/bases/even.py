@@ -13,8 +13,8 @@ class Even(PolynomialBasis):
     r"""The basis :math:`x, \mathbf{P}^2 x, \mathbf{P}^4 x, \dots, \mathbf{P}^{2\lfloor K/2 \rfloor} x` of EvenNet.
 
     From Lei et al., "EvenNet: Ignoring Odd-Hop Neighbors Improves Robustness of Graph Neural Networks" (NeurIPS 2022).
-    Even powers treat a frequency :math:`\lambda` and its mirror image :math:`2 - \lambda` alike, so a filter on them
-    does the same on a graph where neighbors agree as on one where they differ.
+    Even powers treat a frequency :math:`\lambda` and its mirror image :math:`2 - \lambda` alike, so a filter has the
+    same effect on a graph where neighbors agree as on one where they differ.
 
     The odd powers are left out, not set to zero: K hops give :math:`\lfloor K/2 \rfloor + 1` vectors.
 

@@ -1,4 +1,4 @@
-"""Undecimated framelets: low and high pass filters on several scales, which together lose nothing."""
+"""Undecimated framelets: low-pass and high-pass filters on several scales that together preserve the signal."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from unifilter.bases.chebyshev import Chebyshev
 from unifilter.bases.chebyshev_interpolation import ChebyshevInterpolation, interpolation_matrix
 
 FilterBank = Literal["haar", "linear", "quadratic"]
-# The degree of each family of splines: one high pass filter less than there are filters.
+# Degree of each family of splines, one less than its number of filters.
 _DEGREES: dict[FilterBank, int] = {"haar": 1, "linear": 2, "quadratic": 3}
 
 
 class Framelet(PolynomialBasis):
-    r"""The framelets of a filter bank :math:`a, b^{(1)}, \dots, b^{(n)}` on J levels, low pass first:
+    r"""The framelets of a filter bank :math:`a, b^{(1)}, \dots, b^{(n)}` on J levels, low-pass first:
 
     .. math::
         \prod_{j=1}^{J} a(\xi_j), \qquad b^{(r)}(\xi_l) \prod_{j=1}^{l-1} a(\xi_j), \qquad
@@ -30,19 +30,19 @@ class Framelet(PolynomialBasis):
 
     .. math:: \sqrt{\tbinom{n}{r}}\, \cos^{n-r}(\xi/2)\, \sin^{r}(\xi/2), \qquad r = 0, \dots, n,
 
-    with n = 1 (Haar), 2 (linear) or 3 (quadratic). Their squares sum to 1, and so do those of all framelets: the
-    transform keeps the energy of every signal, which is what a tight frame is.
+    with n = 1 (Haar), 2 (linear) or 3 (quadratic). Their squares sum to 1, and so do the squares of all framelets: the
+    transform preserves the energy of every signal, which is the definition of a tight frame.
 
-    Each framelet is a polynomial of degree K here, the one that agrees with it at K + 1 Chebyshev points; :meth:`exact`
-    has the functions themselves. The authors approximate each factor by itself, and find the largest eigenvalue where
-    its bound 2 is taken here. There are :math:`nJ + 1` vectors, whatever K is.
+    Here each framelet is a polynomial of degree K, the one that agrees with it at K + 1 Chebyshev points; :meth:`exact`
+    computes the functions themselves. The authors approximate each factor separately, and compute the largest
+    eigenvalue instead of using its bound 2. There are :math:`nJ + 1` vectors, for any K.
 
     Args:
         filters: ``"haar"``, ``"linear"`` or ``"quadratic"``.
         levels: Number of levels J.
         scale: The dilation s from one level to the next.
-        squared: Take the square of each framelet, which is what filtering with it and its adjoint comes to. The squares
-            sum to 1, so weights of 1 give the signal back.
+        squared: Use the square of each framelet, which is the effect of filtering with it and its adjoint. The squares
+            sum to 1, so that weights of 1 reproduce the signal.
 
     Example:
         >>> import torch
@@ -67,7 +67,7 @@ class Framelet(PolynomialBasis):
         yield from torch.tensordot((values @ interpolation_matrix(hops)).to(terms), terms, dims=1)
 
     def exact(self, lam: Tensor) -> Tensor:
-        """The framelets themselves at Laplacian eigenvalues, ``[m, *lam.shape]``."""
+        """The exact framelets at Laplacian eigenvalues, ``[m, *lam.shape]``."""
         degree = _DEGREES[self.filters]
         low, framelets = torch.ones_like(lam), []
         for level in range(1, self.levels + 1):
@@ -83,7 +83,7 @@ class Framelet(PolynomialBasis):
     def identity_weights(self, hops: int) -> Tensor:
         if not self.squared:
             raise ValueError(
-                f"{self!r} gives a signal back by filtering twice, not as a weighted sum: take squared=True, whose "
+                f"{self!r} reproduces a signal by filtering twice, not as a weighted sum: use squared=True, whose "
                 "polynomials sum to 1"
             )
         check_hops(hops)

@@ -14,18 +14,18 @@ from unifilter.bases.tridiagonal import Tridiagonal
 
 
 class Heterophily(Basis):
-    r"""The heterophily basis of Algorithm 1: unit vectors that all meet at the angle :math:`(1-h)\pi/2`.
+    r"""The heterophily basis of Algorithm 1: unit vectors with pairwise angles of :math:`(1-h)\pi/2`.
 
-    Unit vectors with pairwise inner product :math:`c` whose k-th lies in the span of :math:`v_0, \dots, v_k` are the
-    rows of the Cholesky factor of :math:`(1-c)\mathbf{I} + c\mathbf{1}\mathbf{1}^\top`. Its closed form never divides
-    by :math:`c`, so ``homophily=0`` (orthonormal vectors) and ``homophily=1`` (all vectors equal) are ordinary inputs.
+    Unit vectors with pairwise inner product :math:`c`, the k-th in the span of :math:`v_0, \dots, v_k`, are the rows of
+    the Cholesky factor of :math:`(1-c)\mathbf{I} + c\mathbf{1}\mathbf{1}^\top`. Its closed form never divides by
+    :math:`c`, so ``homophily=0`` (orthonormal vectors) and ``homophily=1`` (all vectors equal) need no special case.
 
-    A channel whose space is exhausted before the last hop keeps the same coefficients on the vectors it has: its later
-    vectors are then shorter than 1.
+    If the Krylov space of a channel is exhausted before the last hop, the coefficients of its existing vectors stay the
+    same, and its later vectors are shorter than 1.
 
     Args:
         homophily: The graph's homophily h, in [0, 1].
-        formulation: ``"paper"``, or ``"released"`` for what the authors' published code computes (see :class:`Uni`).
+        formulation: ``"paper"``, or ``"released"`` for the authors' published code (see :class:`Uni`).
     """
 
     def __init__(self, homophily: float, formulation: str = "paper") -> None:
@@ -38,12 +38,12 @@ class Heterophily(Basis):
             return released_coefficients(tridiagonal, tau=0.0, homophily=self.homophily)
         cosine = tridiagonal.alpha.new_tensor(cosine_of_angle(self.homophily))
         rows = heterophily_coefficients(cosine, tridiagonal.hops)
-        # A zero signal has no direction: its rows are zero, as its vectors are.
+        # A zero signal has no direction: its coefficients are zero, like its vectors.
         return rows[:, :, None] * tridiagonal.reached[0]
 
 
 def cosine_of_angle(homophily: float) -> float:
-    """cos((1 - h) pi / 2), as a sine because that is exactly 0 at h = 0."""
+    """cos((1 - h) pi / 2), computed as a sine because that is exactly 0 at h = 0."""
     return math.sin(homophily * math.pi / 2)
 
 

@@ -19,16 +19,16 @@ class Jacobi(PolynomialBasis):
         \quad P_1^{(a,b)} = \tfrac{a-b}{2} \mathbf{I} + \tfrac{a+b+2}{2} \mathbf{P}.
 
     From Wang and Zhang, "How Powerful are Spectral Graph Neural Networks" (ICML 2022). The argument is
-    :math:`\mathbf{P}`, so low frequencies are at 1. A larger a takes weight from low frequencies, a larger b from high
-    ones. :math:`a = b = 0` are the Legendre polynomials; with :math:`a = b = -1/2` they are multiples of the Chebyshev
-    ones.
+    :math:`\mathbf{P}`, so low frequencies are at 1. A larger a reduces the weight of low frequencies, a larger b that
+    of high ones. With :math:`a = b = 0` these are the Legendre polynomials, with :math:`a = b = -1/2` multiples of the
+    Chebyshev polynomials.
 
-    The authors' code subtracts :math:`\theta'_k` where the recurrence adds it. Its polynomials are the Jacobi ones
-    only where :math:`a = b`; ``published_sign=True`` gives them, to trace reported accuracies.
+    The authors' code subtracts :math:`\theta'_k` where the recurrence adds it. Its polynomials are Jacobi polynomials
+    only if :math:`a = b`. ``published_sign=True`` reproduces it, to trace reported accuracies.
 
     Orthogonality needs a and b above -1. One of them may be -1, as in the authors' setting for Actor: the recurrence
-    stays finite, but at :math:`a = -1` all polynomials except the first are zero at :math:`\lambda = 0`, and at
-    :math:`b = -1` they are at :math:`\lambda = 2`.
+    stays finite, but with :math:`a = -1` all polynomials except the first are zero at :math:`\lambda = 0`, and with
+    :math:`b = -1` they are zero at :math:`\lambda = 2`.
 
     Args:
         a: Exponent at :math:`\lambda = 0`, at least -1.
@@ -49,7 +49,7 @@ class Jacobi(PolynomialBasis):
         self.b = _check_exponent("b", b)
         if self.a + self.b == -2:
             # The recurrence divides by a + b + 2.
-            raise ValueError("a and b cannot both be -1, the recurrence divides by zero there: raise one of them")
+            raise ValueError("a and b cannot both be -1, where the recurrence divides by zero: raise one of them")
         self.published_sign = published_sign
 
     def sequence(self, multiply: Multiply, start: Tensor, hops: int) -> Iterator[Tensor]:

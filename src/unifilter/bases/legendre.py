@@ -14,8 +14,8 @@ class Legendre(PolynomialBasis):
     with :math:`(k+1)\,P_{k+1} = (2k+1)\,\mathbf{P}\,P_k - k\,P_{k-1}`, :math:`P_0 = \mathbf{I}`,
     :math:`P_1 = \mathbf{P}`.
 
-    One of the bases that Wang and Zhang compare in "How Powerful are Spectral Graph Neural Networks" (ICML 2022), and
-    the same as :class:`Jacobi` with a = b = 0. The argument is :math:`\mathbf{P}`, and every polynomial is 1 at
+    One of the bases compared by Wang and Zhang, "How Powerful are Spectral Graph Neural Networks" (ICML 2022), and the
+    same as :class:`Jacobi` with a = b = 0. The argument is :math:`\mathbf{P}`, and every polynomial is 1 at
     :math:`\lambda = 0`.
 
     Example:

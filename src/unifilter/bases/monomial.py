@@ -12,11 +12,11 @@ from unifilter.bases.base import Multiply, PolynomialBasis
 class Monomial(PolynomialBasis):
     r"""The homophily basis :math:`x, \mathbf{P}x, \dots, \mathbf{P}^K x` (section 4.1 of the paper).
 
-    Its vectors turn toward each other as k grows (Theorem 4.1), which suits graphs whose neighbors are alike.
+    Its vectors converge in direction as k grows (Theorem 4.1), which suits graphs whose neighbors are alike.
 
-    SGC, SIGN and GPR-GNN use the same powers, some of them with a self-loop at every node. Self-loops belong to the
-    graph: on ``Graph.from_edges(..., self_loops="add")`` this is :math:`\tilde{\mathbf{P}}^k x`, with
-    :math:`\tilde{\mathbf{P}}` the normalized :math:`\mathbf{A} + \mathbf{I}`.
+    SGC, SIGN and GPR-GNN use the same powers, some of them with a self-loop at every node. Self-loops are a property of
+    the graph: on ``Graph.from_edges(..., self_loops="add")`` this is :math:`\tilde{\mathbf{P}}^k x`, where
+    :math:`\tilde{\mathbf{P}}` is the normalized :math:`\mathbf{A} + \mathbf{I}`.
 
     Example:
         >>> import torch

@@ -10,7 +10,7 @@ from unifilter.bases.tridiagonal import Tridiagonal
 
 
 class Orthonormal(Basis):
-    r"""The Lanczos vectors themselves: orthonormal, and the optimal basis for each signal.
+    r"""The Lanczos vectors: orthonormal, and the optimal basis for each signal.
 
     The basis of OptBasisGNN (Guo and Wei, "Graph Neural Networks with Learnable and Optimal Polynomial Bases",
     ICML 2023) and of the paper's OrtFilter.

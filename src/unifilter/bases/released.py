@@ -1,4 +1,4 @@
-"""What the authors' published code computes, where it departs from the paper."""
+"""Coefficients of the authors' published code, where it departs from the paper."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from unifilter._internal.scaling import power_of_two
 from unifilter.bases.monomial import Monomial
 from unifilter.bases.tridiagonal import Tridiagonal
 
-# Its square is finite in single precision, and its last digit far above 1 in both.
+# Its square is finite in single precision, and its rounding error is far above 1 in single and double precision.
 _LARGE = 1e15
 
 
 def released_coefficients(tridiagonal: Tridiagonal, tau: float, homophily: float) -> Tensor:
-    r"""UniBasis as published: its root takes the previous *mixed* vector where the paper has :math:`u_{k-1}`.
+    r"""UniBasis as published: the root uses the previous *mixed* vector where the paper has :math:`u_{k-1}`.
 
-    Where the root's argument is negative the published code sets it to 0, and its hop 0 is the raw signal. All its
-    inner products are between vectors in the span of the Lanczos vectors, so coordinates are enough here too.
+    A negative argument of the root is replaced by 0, and hop 0 is the raw signal. All inner products are between
+    vectors in the span of the Lanczos vectors, so coordinates suffice here as well.
     """
     if homophily == 0:
         raise ValueError(
@@ -33,7 +33,8 @@ def released_coefficients(tridiagonal: Tridiagonal, tau: float, homophily: float
         mean = total / k
         inner = (mean * mixed[-1]).sum(dim=0)
         share = (inner / cosine).abs()
-        # Beside a large square the rest is below its rounding, and the root of a square is the number.
+        # Next to a large square the other terms are below its rounding error, and the root of a square is the number
+        # itself.
         root = (share.clamp(max=_LARGE) ** 2 - ((k - 1) * cosine + 1) / k).clamp(min=0).sqrt()
         root = torch.where(share > _LARGE, share, root)
         direction = mean + root * unit[k]

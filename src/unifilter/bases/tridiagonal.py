@@ -1,4 +1,4 @@
-"""What a factorization knows without its vectors: the small matrices every basis and explanation is made of."""
+"""The tridiagonal matrices of a factorization, from which bases and explanations are computed without its vectors."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ class Tridiagonal:
 
     Attributes:
         alpha: Diagonal, ``[hops + 1, channels]``.
-        beta: Off-diagonal, ``[hops, channels]``; zero from the hop where a channel's space was exhausted.
-        norm: Length of each signal, ``[channels]``.
-        dimension: How many independent vectors each signal spans, at most ``hops + 1``; 0 for a zero signal.
+        beta: Off-diagonal, ``[hops, channels]``; zero from the hop at which the Krylov space of a channel is exhausted.
+        norm: Euclidean norm of each signal, ``[channels]``.
+        dimension: Number of independent vectors each signal spans, at most ``hops + 1``; 0 for a zero signal.
     """
 
     alpha: Tensor
@@ -46,20 +46,20 @@ class Tridiagonal:
         return torch.arange(self.hops + 1, device=self.alpha.device)[:, None] < self.dimension
 
     def to(self, *where: Any) -> Tridiagonal:
-        """In another precision or on another device, named as in :meth:`torch.Tensor.to`."""
+        """Convert to another precision or device, with the arguments of :meth:`torch.Tensor.to`."""
         alpha, beta, norm = (value.to(*where) for value in (self.alpha, self.beta, self.norm))
         return Tridiagonal(alpha, beta, norm, self.dimension.to(alpha.device))
 
     def select(self, channels: Any) -> Tridiagonal:
-        """Some of the channels, by their indices, a mask or a slice."""
+        """Select channels by indices, a mask or a slice."""
         return Tridiagonal(
             self.alpha[:, channels], self.beta[:, channels], self.norm[channels], self.dimension[channels]
         )
 
     def truncate(self, hops: int) -> Tridiagonal:
-        """What fewer hops would have given."""
+        """The tridiagonal of a factorization with fewer hops."""
         if not 1 <= hops <= self.hops:
-            raise ValueError(f"hops must be 1 to {self.hops}, which is what was factored, not {hops!r}")
+            raise ValueError(f"hops must be from 1 to {self.hops}, the hops of this factorization, not {hops!r}")
         return Tridiagonal(self.alpha[: hops + 1], self.beta[:hops], self.norm, self.dimension.clamp(max=hops + 1))
 
     def first(self) -> Tensor:
@@ -76,7 +76,7 @@ class Tridiagonal:
         return product
 
     def dense(self) -> Tensor:
-        """The matrices in full, ``[channels, hops + 1, hops + 1]``."""
+        """The dense matrices, ``[channels, hops + 1, hops + 1]``."""
         return (
             torch.diag_embed(self.alpha.T)
             + torch.diag_embed(self.beta.T, offset=1)
@@ -97,8 +97,8 @@ class Tridiagonal:
 
         Args:
             multiply: The product with :math:`\mathbf{P}`, or with a number in its place.
-            start: What the polynomials are applied to, ``[..., channels]``; of the signals themselves, divided by their
-                length, they are the Lanczos vectors.
+            start: The vectors to apply the polynomials to, ``[..., channels]``. For the signals divided by their norm
+                the result is the Lanczos vectors.
         """
         previous, current = torch.zeros_like(start), start
         yield current
@@ -106,20 +106,20 @@ class Tridiagonal:
             following = multiply(current) - self.alpha[k] * current
             if k > 0:
                 following = following - self.beta[k - 1] * previous
-            # Beyond the reached dimension beta is zero and the vector is too: no division by it is looked at.
+            # Beyond the reached dimension beta is zero, and so is the vector: the quotient is not used.
             previous, current = current, torch.where(self.beta[k] > 0, following / self.beta[k], 0.0)
             yield current
 
     def frequencies(self, coefficients: Tensor) -> Tensor:
-        r"""Definition 2.2 for vectors given by their coordinates ``[m, hops + 1, channels]``, without any vector.
+        r"""Frequencies (Definition 2.2) of vectors given by their coordinates ``[m, hops + 1, channels]``.
 
         For :math:`b = \mathbf{V} m`, :math:`b^\top \mathbf{L} b = \|m\|^2 - m^\top \mathbf{T} m`. Returns
         ``[m, channels]`` in [0, 1]; a zero vector has frequency 0.
         """
         coordinates = coefficients * self.reached
-        # Frequencies do not depend on the scale: near 1 no square over- or underflows.
+        # Frequencies do not depend on the scale. Values near 1 keep the squares in range.
         coordinates = coordinates / power_of_two(coordinates.detach().abs().amax(dim=-2, keepdim=True))
         energy = (coordinates**2).sum(dim=-2)
         kept = (coordinates * self.multiply(coordinates)).sum(dim=-2)
-        # Rounding can step over the bounds of Proposition 2.3 by an ulp.
+        # Rounding can exceed the bounds of Proposition 2.3 by an ulp.
         return torch.where(energy > 0, (energy - kept) / (2 * energy), 0.0).clamp(0, 1)

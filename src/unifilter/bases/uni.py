@@ -1,4 +1,4 @@
-"""UniBasis: the homophily and the heterophily basis, mixed."""
+"""UniBasis: a mixture of the homophily and the heterophily basis."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from unifilter.bases.tridiagonal import Tridiagonal
 
 
 class Uni(Basis):
-    r"""UniBasis, :math:`\tau \mathbf{P}^k x + (1-\tau) u_k`: the homophily and the heterophily basis, mixed.
+    r"""UniBasis, :math:`\tau \mathbf{P}^k x + (1-\tau) u_k`: a mixture of the homophily and the heterophily basis.
 
     From "How Universal Polynomial Bases Enhance Spectral Graph Neural Networks: Heterophily, Over-smoothing, and
     Over-squashing" (ICML 2024).
@@ -22,7 +22,7 @@ class Uni(Basis):
         tau: Share of the homophily basis, in [0, 1].
         homophily: The graph's homophily h, in [0, 1]; :func:`unifilter.estimate_homophily` estimates it.
         formulation: ``"paper"``, for which Theorem 4.3 holds, or ``"released"``, which reproduces the authors'
-            published code: there the angle is computed from the mixed vectors, and hop 0 is the raw signal.
+            published code: it computes the angle from the mixed vectors, and hop 0 is the raw signal.
     """
 
     def __init__(self, tau: float, homophily: float, formulation: str = "paper") -> None:

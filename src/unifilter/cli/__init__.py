@@ -1,6 +1,6 @@
-"""The command line, ``unifilter``. A command is a module of its own, and one line in the table of this one.
+"""The command line, ``unifilter``. Each command is a module, listed in ``COMMANDS`` below.
 
-Exit codes: 0, done; 2, the input was wrong, and the message says how; 1, anything unexpected; 130, interrupted.
+Exit codes: 0, success; 1, unexpected error; 2, invalid input, explained in the message; 130, interrupted.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from unifilter import __version__
 from unifilter._internal.extras import MissingExtraError
 from unifilter.cli.spelling import for_command_line
 
-# Where each command is, and its line in `unifilter --help`: the first paragraph of its docstring, written here so that
-# the list needs no command's imports. Most commands import torch, which takes a second or more.
+# Import path and help line of each command. The help line repeats the first paragraph of the command's docstring, so
+# that `unifilter --help` imports no command: most of them import torch, which takes a second or more.
 COMMANDS = {
     "train": (
         "unifilter.cli.train:train_command",
@@ -67,7 +67,7 @@ COMMANDS = {
 
 
 class _CommandsWithClearErrors(TyperGroup):
-    """Imports a command when it is invoked, and turns what it raises into a message on stderr and an exit code."""
+    """Imports a command when it is invoked, and reports an exception as a message on stderr and an exit code."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         name, command, rest = super().resolve_command(ctx, args)
@@ -85,10 +85,10 @@ class _CommandsWithClearErrors(TyperGroup):
         except (ValueError, FileNotFoundError, MissingExtraError) as error:
             raise _failure(for_command_line(str(error)), 2, debug) from error
         except Exception as error:
-            # Typer's own ways to end (usage errors, Exit) carry their exit code, and a closed pipe is handled by it.
+            # Usage errors and typer.Exit carry their own exit code. Typer itself handles a closed pipe.
             if isinstance(error, (typer.Abort, BrokenPipeError)) or hasattr(error, "exit_code"):
                 raise
-            hint = "" if debug else " (unifilter --debug ... shows where)"
+            hint = "" if debug else " (run `unifilter --debug ...` to see the traceback)"
             raise _failure(f"{type(error).__name__}: {error}{hint}", 1, debug) from error
 
 
@@ -102,7 +102,7 @@ app = typer.Typer(
 
 
 def main() -> None:
-    """The console entry."""
+    """Console entry point."""
     app()
 
 
@@ -126,16 +126,16 @@ def _print_version(wanted: bool) -> None:
 
 @app.callback()
 def _unifilter(
-    debug: Annotated[bool, typer.Option("--debug", help="Show where an error comes from.")] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Print the traceback of an error.")] = False,
     version: Annotated[
         bool, typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True)
     ] = False,
 ) -> None:
-    """Polynomial filters on graphs: data, training, prediction."""
+    """Polynomial filters on graphs: data sets, training, prediction."""
 
 
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    """What it says, without the line of code that says it."""
+    """Print a warning without the source line that raised it."""
     typer.echo(f"unifilter: warning: {message}", err=True)
 
 
@@ -147,7 +147,7 @@ def _failure(message: str, code: int, debug: bool) -> typer.Exit:
 
 
 def _not_loaded() -> None:
-    """Stands for a command in the list of commands."""
+    """Placeholder for a command that has not been imported yet."""
 
 
 for _name, (_, _help) in COMMANDS.items():

@@ -1,4 +1,4 @@
-"""``unifilter compare``: several methods on the same splits, in one table and one picture."""
+"""``unifilter compare``: several methods on the same splits, in one table and one plot."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ from unifilter.runs.left_out import UNTESTED, left_out_of_any
 
 
 def compare_command(
-    name_or_path: Annotated[str, typer.Argument(help="A named data set, a file or a folder of tables.")],
+    name_or_path: Annotated[str, typer.Argument(help="Name of a data set, or path of a file or a folder of tables.")],
     methods: Annotated[
         str, typer.Option(help="Comma-separated method names; `unifilter methods` lists them.")
     ] = "unifilter,homfilter,hetfilter,ortfilter",
     split: SplitName = None,
-    splits: Annotated[int, typer.Option(help="How many splits.", min=1)] = 1,
+    splits: Annotated[int, typer.Option(help="Number of splits.", min=1)] = 1,
     preset: PresetOption = "published",
     epochs: Annotated[int | None, typer.Option(help="Maximum number of epochs.")] = None,
     metric: MetricOption = None,
-    out: Annotated[Path | None, typer.Option(help="The folder; by default comparisons/DATASET.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Output folder. Default: comparisons/DATASET.")] = None,
     allow_missing_classes: AllowMissingClasses = False,
     direction: DirectionOption = None,
     device: Device = "cpu",
@@ -61,7 +61,7 @@ def compare_command(
     names = list(dict.fromkeys(name.strip() for name in methods.split(",") if name.strip()))
     built = [build_method(name, dataset, split, preset, changes) for name in names]
     if not built:
-        raise ValueError("--methods names nothing: pass comma-separated names")
+        raise ValueError("--methods lists no method: pass comma-separated method names")
     chosen = [dataset.split(split, index) for index in range(splits)]
     results = compare(
         built, dataset, chosen, device=device, allow_missing_classes=allow_missing_classes, verbose=not as_json

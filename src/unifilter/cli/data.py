@@ -1,4 +1,4 @@
-"""``unifilter data``: what data sets there are, what they are like, and getting them."""
+"""``unifilter data``: list, describe and download data sets."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from unifilter.data import ColumnSummary, DatasetSummary, NodeDataset, Split, de
 from unifilter.data.splits import PART_NAMES
 from unifilter.datasets import convert_dataset, fetch, list_datasets, load_dataset, read_edge_blocks
 
-# More classes than this would hide the rest of the table.
+# A longer list of classes would hide the rest of the table.
 _SHOWN_CLASSES = 10
 
-# The measures of each task, and what they are called.
+# Homophily measures of each task, and their names in the table.
 _HOMOPHILY = {
     "classification": {name: name for name in ("edge", "node", "class", "adjusted")},
     "multilabel": {"target": "label-set"},
@@ -67,7 +67,7 @@ def fetch_command(
     if as_json:
         print_json({"name": name, "files": files})
     else:
-        typer.echo("\n".join(files) if files else f"{name} comes with an installed package, there is nothing to fetch")
+        typer.echo("\n".join(files) if files else f"{name} comes with an installed package: nothing to download")
 
 
 @app.command("convert")
@@ -110,7 +110,7 @@ def convert_command(
 
 
 def _choose_split(dataset: NodeDataset, name: str | None, index: int) -> tuple[Split | None, str | None]:
-    """A split, or why there is none: a default split that cannot be drawn is no reason to say nothing at all."""
+    """The split, or the reason why the default split cannot be drawn. In that case the rest is still shown."""
     if name is not None or index != 0:
         return dataset.split(name, index), None
     if not dataset.answered.any():
@@ -163,9 +163,9 @@ def _lines(summary: DatasetSummary, dataset: NodeDataset, problem: str | None) -
 
 
 def _answer_lines(summary: DatasetSummary) -> list[tuple[str, str]]:
-    """What is to be predicted: classes and labels with their sizes, numbers with their range."""
+    """Rows about the prediction target: the size of each class or label, or the range of each numeric target."""
     if summary.task == "regression":
-        # A single target is called so.
+        # Avoid "target target" for a single target.
         names = ["target" if one.name == "target" else f"target {one.name}" for one in summary.targets]
         about = list(zip(names, map(_column_text, summary.targets), strict=True))
         return [("nodes with a target", f"{summary.labeled:,}"), *about]

@@ -1,4 +1,4 @@
-"""``unifilter explain``: a data set or a run as a page to look at."""
+"""``unifilter explain``: an interactive page, a plot or JSON for a data set or a run."""
 
 from __future__ import annotations
 
@@ -17,23 +17,25 @@ from unifilter.runs import RunFolder
 
 
 def explain_command(
-    dataset_or_run: Annotated[str, typer.Argument(help="A named data set, a file or folder of one, or a run folder.")],
+    dataset_or_run: Annotated[
+        str, typer.Argument(help="Name of a data set, path of a file or a folder of tables, or a run folder.")
+    ],
     out: Annotated[
-        Path, typer.Option(help="What to write: a page (.html), a picture (.png, .pdf, .svg) or numbers (.json).")
+        Path, typer.Option(help="Output file: a page (.html), a plot (.png, .pdf, .svg) or numbers (.json).")
     ] = Path("explain.html"),
-    hops: Annotated[int, typer.Option(help="Number of hops; a run has its own.")] = 10,
+    hops: Annotated[int, typer.Option(help="Number of hops. Ignored for a run, which has its own.")] = 10,
     features: Annotated[
-        FeatureScaling, typer.Option(help="Features as they are, or rows or columns scaled; a run has its own.")
+        FeatureScaling, typer.Option(help="Feature scaling. Ignored for a run, which has its own.")
     ] = "raw",
-    tau: Annotated[float | None, typer.Option(help="Share of the homophily basis the page starts with.")] = None,
-    homophily: Annotated[float | None, typer.Option(help="Homophily the page starts with.")] = None,
+    tau: Annotated[float | None, typer.Option(help="Initial share of the homophily basis on the page.")] = None,
+    homophily: Annotated[float | None, typer.Option(help="Initial homophily on the page.")] = None,
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
     """Explain a graph: one page with sliders for tau and homophily that needs no server and no network."""
     if out.suffix not in _WRITERS:
         raise ValueError(
-            f"--out cannot be a {out.suffix or 'file without an ending'}: use one of {', '.join(_WRITERS)}"
+            f"--out cannot be a {out.suffix or 'file without an extension'}: use one of {', '.join(_WRITERS)}"
         )
     if RunFolder.is_run(Path(dataset_or_run)):
         explanation = explain(dataset_or_run, tau=tau, homophily=homophily, data_dir=data_dir)

@@ -1,4 +1,4 @@
-"""``unifilter explore``: the explanation page with what needs the machine."""
+"""``unifilter explore``: the explanation page, with everything that needs a server."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ def explore_command(
 ) -> None:
     """Serve an interactive page on this machine: explore data sets, upload files, watch training, compare filters.
 
-    Only this machine can reach the page. Needs the extra named explore.
+    Only this machine can reach the page. Requires `pip install 'unifilter[explore]'`.
     """
-    # Only this command needs the extra.
+    # Imported here: only this command needs the extra.
     from unifilter.explore.opened import open_dataset
     from unifilter.explore.server import bind, serve
     from unifilter.explore.session import Session
 
-    with bind(port) as listening:  # before the data is read: a port in use is known at once
+    with bind(port) as listening:  # before the data is read, so that a port in use is reported at once
         published = normalized(name_or_path) in {entry.name for entry in CATALOG}
         opened = open_dataset(load_dataset(name_or_path, data_dir), published, device)
         session = Session(opened, data_dir, max_upload_mb * 1_000_000, device)

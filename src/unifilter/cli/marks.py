@@ -1,4 +1,4 @@
-"""The mark on a score that leaves classes out, and the lines below a table that name them."""
+"""Marks for scores that ignore classes without nodes, and the footnotes that name these classes."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ _NODES = {UNTESTED: "test", UNVALIDATED: "validation"}
 
 
 def mark(record: Mapping[str, Any], left_out: str) -> str:
-    """A mark where a record, or the summary of several, has classes that the score says nothing about.
+    """The mark of a score that ignores some classes, else an empty string.
 
     Args:
-        record: The record.
-        left_out: Which score: ``UNTESTED`` for the test score, ``UNVALIDATED`` for the validation score.
+        record: A record, or the summary of several.
+        left_out: ``UNTESTED`` for the test score, ``UNVALIDATED`` for the validation score.
     """
     return _MARKS[left_out] if record.get(left_out) else ""
 
 
 def print_notes(record: Mapping[str, Any], *left_out: str, err: bool = False) -> None:
-    """A line for each mark, with the names of the classes; by default for both."""
+    """Print a footnote for each mark with the names of its classes. Default: both marks."""
     for key in left_out or _MARKS:
         names = record.get(key)
         if names:

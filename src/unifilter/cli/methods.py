@@ -1,4 +1,4 @@
-"""``unifilter methods``: what can be trained, what it costs and what it needs."""
+"""``unifilter methods``: the available methods, their cost and their requirements."""
 
 from __future__ import annotations
 

@@ -14,42 +14,40 @@ from unifilter.methods import Method, Preset, find_method
 
 PresetOption = Annotated[
     Preset,
-    typer.Option(
-        help="Hyperparameters to start from: published for this data set, tuned by us, or the defaults (none)."
-    ),
+    typer.Option(help="Initial hyperparameters: published for this data set, tuned by us, or the defaults (none)."),
 ]
 DataDir = Annotated[
     Path | None,
     typer.Option(help="Data directory. Default: $UNIFILTER_DATA, or the user's cache folder."),
 ]
-Device = Annotated[str, typer.Option(help="Where to compute, such as cpu, cuda or cuda:1.")]
+Device = Annotated[str, typer.Option(help="Device to compute on, such as cpu, cuda or cuda:1.")]
 SplitName = Annotated[
     str | None,
     typer.Option(
-        help="Split: stratified, 60, 48, random-48-32-20 (any shares), or one that comes with the data. Default: the "
-        "literature's for a named data set; else what comes with the data; else stratified."
+        help="Split: stratified, 60, 48, random-48-32-20 (any percentages), or one that comes with the data. Default: "
+        "the split of the literature for a named data set; otherwise one that comes with the data, or stratified."
     ),
 ]
 AllowMissingClasses = Annotated[
     bool,
     typer.Option(
         "--allow-missing-classes",
-        help="Train although a class has no training, validation or test node in a split; its scores are marked.",
+        help="Train although a class has no training, validation or test node in a split. Marks the scores affected.",
     ),
 ]
 MetricOption = Annotated[
     Metric | None,
-    typer.Option(help="What is measured on the validation nodes and shown. Default: that of the data set."),
+    typer.Option(help="Score to select the model by and to report. Default: that of the data set."),
 ]
 ClassWeight = Annotated[
     Literal["balanced"] | None,
-    typer.Option(help="balanced: every class counts alike in the loss, however many nodes it has."),
+    typer.Option(help="balanced: give every class the same weight in the loss, however many nodes it has."),
 ]
 DirectionOption = Annotated[
     Direction | None,
     typer.Option(
-        help="Keep the direction of the edges in your files: a node hears from the nodes that it points to (out), or "
-        "from those that point to it (in). Only for message passing, such as gcn. Default: undirected."
+        help="Keep the direction of edges: a node receives messages from the nodes it points to (out), or from those "
+        "that point to it (in). Only for message-passing methods, such as gcn. Default: undirected."
     ),
 ]
 MemoryLimit = Annotated[
@@ -74,17 +72,17 @@ Settings = Annotated[
 
 
 def check_methods(names: str) -> None:
-    """Refuses unknown methods, and those whose extra is not installed, before any data is loaded."""
+    """Reject unknown methods, and methods whose extra is not installed, before any data is loaded."""
     for name in filter(None, map(str.strip, names.split(","))):
         find_method(name).check_installed()
 
 
 def build_method(name: str, dataset: NodeDataset, split: str | None, preset: Preset, changes: dict[str, Any]) -> Method:
-    """A method for splits of a data set: published settings where it is a named one, and what the user changed."""
+    """A method with the published settings if the data set is named, and the changes of the user."""
     if dataset.table is not None and "features" in changes:
         raise ValueError(
-            f"--features scales arrays, and {dataset.name!r} is a table, whose columns are encoded by their kind: "
-            "leave it out"
+            f"--features scales arrays, but {dataset.name!r} is a table, whose columns are encoded by type: "
+            "leave --features out"
         )
     known = dataset.name if dataset.is_named else None
     rule = split or dataset.default_split
@@ -93,12 +91,12 @@ def build_method(name: str, dataset: NodeDataset, split: str | None, preset: Pre
 
 
 def parse_settings(pairs: list[str] | None) -> dict[str, Any]:
-    """``name=value`` pairs; a value is read as JSON (0.5, true, null) and otherwise taken as text."""
+    """Parse ``name=value`` pairs. A value is read as JSON (0.5, true, null), otherwise as text."""
     settings: dict[str, Any] = {}
     for pair in pairs or []:
         name, equals, text = pair.partition("=")
         if not equals or not name:
-            raise ValueError(f"--set takes name=value, not {pair!r}: for instance --set dropout=0.5")
+            raise ValueError(f"--set takes name=value, not {pair!r}: for example --set dropout=0.5")
         try:
             settings[name] = json.loads(text)
         except json.JSONDecodeError:

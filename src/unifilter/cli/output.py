@@ -1,4 +1,4 @@
-"""What commands print: tables on a terminal, aligned plain text in a pipe, or JSON."""
+"""Output of commands: tables on a terminal, aligned plain text in a pipe, or JSON."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ from unifilter.data.metric import TASK_METRICS
 
 
 def print_json(value: Any) -> None:
-    """A JSON document; NaN and infinity, which JSON lacks, are refused."""
+    """Print a JSON document. NaN and infinity, which JSON lacks, raise an error."""
     typer.echo(json.dumps(value, indent=2, allow_nan=False, ensure_ascii=False))
 
 
 def percent(value: float | None) -> str:
-    """A share as a percentage; a dash where there is none, such as ROC AUC on test nodes of one class."""
+    """A fraction as a percentage; a dash for ``None``, such as ROC AUC on test nodes of a single class."""
     return "-" if value is None else f"{100 * value:.2f}"
 
 
 def score_text(value: float | None, metric: str) -> str:
-    """A score: a share as a percentage, one of numbers as it is."""
+    """A classification score as a percentage, a regression score unchanged."""
     if metric not in TASK_METRICS["regression"] or value is None:
         return percent(value)
     return f"{value:.4g}"
 
 
 def score_name(metric: str) -> str:
-    """What a score is called at the head of a column."""
+    """The column header of a score."""
     return metric.replace("_", " ") + ("" if metric in TASK_METRICS["regression"] else " %")
 
 
 def mean_and_std(found: tuple[float, float] | None, mark: str = "", metric: str = "accuracy") -> str:
-    """Both as :func:`score_text` has them, with a mark behind the mean."""
+    """Mean and standard deviation, formatted by :func:`score_text`, with a mark after the mean."""
     if found is None:
         return f"-{mark}"
     return f"{score_text(found[0], metric)}{mark} ± {score_text(found[1], metric)}"
@@ -48,7 +48,7 @@ def check_format(form: str, as_json: bool) -> None:
 
 
 def print_table(rows: Sequence[Sequence[str]], header: Sequence[str] = ()) -> None:
-    """Rows of cells, with or without a header."""
+    """Print a table, with or without a header."""
     if sys.stdout.isatty():
         _print_rich(rows, header)
         return
@@ -65,6 +65,6 @@ def _print_rich(rows: Sequence[Sequence[str]], header: Sequence[str]) -> None:
 
     table = Table(*header, show_header=bool(header), box=None, pad_edge=False)
     for row in rows:
-        # As text, so that brackets in a path or a citation are not taken for markup.
+        # As Text, so that rich does not read brackets in a path or a citation as markup.
         table.add_row(*map(Text, row))
     Console().print(table)

@@ -1,4 +1,4 @@
-"""``unifilter predict``: a trained model on a graph, into a table."""
+"""``unifilter predict``: apply a trained model to a graph and write a CSV file."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ from unifilter.estimators import TrainedModel
 from unifilter.evaluation import interval_halfwidth
 from unifilter.runs import RunFolder
 
-# The intervals of predicted numbers hold nine in ten.
+# Intervals of predicted numbers cover 90 %.
 _ALPHA = 0.1
 
 
 def predict_command(
-    model: Annotated[Path, typer.Argument(help="A .unifilter file, or the folder of a run.")],
-    graph: Annotated[str, typer.Argument(help="A named data set, a file or a folder of tables.")],
-    out: Annotated[Path, typer.Option(help="Where the predictions go.")] = Path("predictions.csv"),
-    force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
+    model: Annotated[Path, typer.Argument(help="A .unifilter file, or a run folder.")],
+    graph: Annotated[str, typer.Argument(help="Name of a data set, or path of a file or a folder of tables.")],
+    out: Annotated[Path, typer.Option(help="Output CSV file.")] = Path("predictions.csv"),
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
     """Predict every node: a CSV with the node's id, the prediction, and the probability of each class."""
     if out.is_dir():
-        raise ValueError(f"{out} is a folder: pass the name of a file to --out")
+        raise ValueError(f"{out} is a folder: pass a file name to --out")
     if out.exists() and not force:
-        raise ValueError(f"{out} exists: pass --force to write over it, or another --out")
+        raise ValueError(f"{out} exists: pass --force to overwrite it, or another --out")
     trained = TrainedModel.load(_model_file(model))
-    # A file says nothing of direction: it is read as the one that the model was trained on.
+    # A file does not say whether its edges are directed: it is read as the training graph was.
     dataset = load_dataset(graph, data_dir, direction=trained.direction)
     logits = trained.logits(dataset.graph, dataset.inputs)
     predicted = trained.answers(logits)
@@ -66,14 +66,14 @@ def predict_command(
 
 
 def _ids(dataset: NodeDataset) -> tuple[str, Iterable[Any]]:
-    """What the user calls the nodes; their numbers where they have no names."""
+    """The user's node ids, or indices if the nodes have no ids."""
     if dataset.table is None or dataset.node_ids is None:
         return "node", range(dataset.num_nodes)
     return dataset.table.id_name, dataset.node_ids
 
 
 def _table(model: TrainedModel, predicted: np.ndarray, logits: Any) -> tuple[list[str], Iterable[list[Any]]]:
-    """Names of the columns behind the id, and the rows."""
+    """Column names after the id, and the rows."""
     names = [str(name) for name in model.classes]
     if model.task == "regression":
         values = predicted.reshape(len(predicted), -1)
@@ -95,7 +95,7 @@ def _table(model: TrainedModel, predicted: np.ndarray, logits: Any) -> tuple[lis
 
 
 def _summary(model: TrainedModel, predicted: np.ndarray) -> dict[str, Any]:
-    """How often each class or label is predicted; of numbers, their range."""
+    """How often each class or label is predicted, or the range of predicted numbers."""
     if model.task == "regression":
         values = predicted.reshape(len(predicted), -1)[:, 0]
         return {"smallest": float(values.min()), "mean": float(values.mean()), "largest": float(values.max())}
@@ -106,9 +106,7 @@ def _summary(model: TrainedModel, predicted: np.ndarray) -> dict[str, Any]:
 
 def _remarks(model: TrainedModel, predicted: np.ndarray) -> list[str]:
     if model.task == "classification" and len(predicted) > 1 and len(np.unique(predicted)) == 1:
-        return [
-            f"every node is predicted to be {str(predicted[0])!r}, though training knew {len(model.classes)} classes"
-        ]
+        return [f"every node is predicted to be {str(predicted[0])!r}, although there are {len(model.classes)} classes"]
     return []
 
 
@@ -118,6 +116,6 @@ def _model_file(model: Path) -> Path:
     stored = RunFolder(model).model_path
     if not stored.exists():
         raise FileNotFoundError(
-            f"there is no {stored.name} in {model}: pass the folder of a run that has finished a split, or a model file"
+            f"there is no {stored.name} in {model}: pass a run folder in which a split has finished, or a model file"
         )
     return stored

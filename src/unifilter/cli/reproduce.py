@@ -1,4 +1,4 @@
-"""``unifilter reproduce``: every table and figure of the paper, measured on this machine."""
+"""``unifilter reproduce``: measure the tables and figures of the paper on this machine."""
 
 from __future__ import annotations
 
@@ -18,23 +18,25 @@ from unifilter.experiments.engine.reproduce import Reproduced, reproduce
 def reproduce_command(
     name: Annotated[str, typer.Argument(help=f"One of {', '.join(EXPERIMENTS)}; or all.")],
     splits: Annotated[int, typer.Option(help="Maximum number of splits.", min=1)] = 10,
-    datasets: Annotated[str | None, typer.Option(help="Comma-separated data sets to run instead of its own.")] = None,
+    datasets: Annotated[
+        str | None, typer.Option(help="Comma-separated data sets to run instead of those of the experiment.")
+    ] = None,
     methods: Annotated[str | None, typer.Option(help="Comma-separated methods; all others are skipped.")] = None,
     epochs: Annotated[
         int | None,
-        typer.Option(help="Maximum number of epochs, for a quick trial run. Scores then mean little.", min=1),
+        typer.Option(help="Maximum number of epochs, for a quick trial run. Scores are then not comparable.", min=1),
     ] = None,
     trials: Annotated[
         int | None, typer.Option(help="table-beyond only: tune every method with this many trials per split.", min=1)
     ] = None,
     workers: Annotated[
-        int, typer.Option(help="Number of worker processes. They share the cores between them.", min=1)
+        int, typer.Option(help="Number of worker processes. The cores are divided among them.", min=1)
     ] = 1,
     resume: Annotated[
-        bool, typer.Option("--resume/--fresh", help="Skip what --out already holds, or run everything again.")
+        bool, typer.Option("--resume/--fresh", help="Skip rows that --out already holds, or run everything again.")
     ] = True,
     stored: Annotated[
-        bool, typer.Option("--stored", help="Run nothing. Write rows, pictures and report of what --out holds.")
+        bool, typer.Option("--stored", help="Run nothing. Write rows, plots and report from the rows in --out.")
     ] = False,
     known: Annotated[
         list[Path] | None,
@@ -42,7 +44,7 @@ def reproduce_command(
     ] = None,
     own: Annotated[
         list[str] | None,
-        typer.Option("--data", help="NAME=PATH reads the data set NAME from your own file. Repeatable."),
+        typer.Option("--data", help="Read the data set NAME from your own file, as NAME=PATH. Repeatable."),
     ] = None,
     out: Annotated[Path, typer.Option(help="Output folder.")] = Path("reproduction"),
     device: Device = "cpu",
@@ -51,14 +53,14 @@ def reproduce_command(
 ) -> None:
     """Run one of the paper's experiments on this machine and report your results beside the paper's.
 
-    Writes results.csv, pictures and report.html. After an interruption, run the same command again to continue.
+    Writes results.csv, plots and report.html. After an interruption, run the same command again to continue.
 
     To see the results that ship with the package without running anything, use `unifilter results`.
     """
     if trials is not None and name not in ("table-beyond", "table-shared", "all"):
-        raise ValueError(f"--trials is for table-beyond and table-shared, not for {name}: leave it out")
+        raise ValueError(f"--trials applies to table-beyond and table-shared, not to {name}: leave it out")
     if stored and not resume:
-        raise ValueError("--fresh counts nothing as done, so --stored has nothing to show: pass only one of them")
+        raise ValueError("--fresh ignores stored rows, so --stored has nothing to show: pass only one of them")
     options = Options(_names(datasets), _names(methods), splits, epochs, trials)
     command = ["unifilter", "reproduce", name, "--splits", str(splits)]
     for option, value in (("--datasets", datasets), ("--methods", methods), ("--epochs", epochs), ("--trials", trials)):
@@ -79,8 +81,8 @@ def reproduce_command(
         )
     except KeyboardInterrupt:
         typer.echo(
-            f"unifilter: interrupted; what is done is in {out}, and the same command goes on from there, or shows "
-            "it with --stored",
+            f"unifilter: interrupted; finished rows are in {out}. Run the same command to continue, or with --stored "
+            "to show them",
             err=True,
         )
         raise typer.Exit(130) from None
@@ -103,9 +105,9 @@ def _print(result: Reproduced, as_json: bool) -> None:
         )
         return
     for what in result.left_out:
-        typer.echo(f"left out, {for_command_line(what)}", err=True)
+        typer.echo(f"skipped: {for_command_line(what)}", err=True)
     for failure in result.failures:
-        typer.echo(f"failed, {failure}", err=True)
+        typer.echo(f"failed: {failure}", err=True)
     typer.echo(f"{result.ran} cells run, {result.reused} done before")
     for path in result.pages.values():
         typer.echo(str(path))
@@ -116,7 +118,7 @@ def _names(text: str | None) -> tuple[str, ...] | None:
         return None
     names = tuple(name.strip() for name in text.split(",") if name.strip())
     if not names:
-        raise ValueError(f"{text!r} names nothing: pass comma-separated names")
+        raise ValueError(f"{text!r} contains no name: pass comma-separated names")
     return names
 
 
@@ -125,6 +127,6 @@ def _own_files(pairs: list[str] | None) -> dict[str, Path]:
     for pair in pairs or []:
         name, equals, path = pair.partition("=")
         if not equals or not name or not path:
-            raise ValueError(f"--data takes NAME=PATH, not {pair!r}: for instance --data cora=cora.npz")
+            raise ValueError(f"--data takes NAME=PATH, not {pair!r}: for example --data cora=cora.npz")
         files[name] = Path(path)
     return files

@@ -1,4 +1,4 @@
-"""``unifilter results``: stored results beside what the paper reports, without training anything."""
+"""``unifilter results``: stored results beside the paper's numbers, without training anything."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from unifilter.experiments.show.presentation import Entry, Table
 from unifilter.experiments.show.report import TALLY, measured_text, reported_text
 from unifilter.experiments.show.shown import Shown
 
-# How a verdict reads in the last column; a number that nothing is reported for needs no word.
+# Verdicts in the last column. A number without a reported counterpart gets none.
 _MARKS = {"within": "within", "above": "above", "below": "below", "reported": "not measured"}
 
 _TALLIED = ("reported", "measured", "within", "above", "below")
@@ -34,9 +34,9 @@ def results_command(
         list[Path] | None,
         typer.Option(help="Show these rows instead of the packaged ones: a CSV file, or a folder of them. Repeatable."),
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="Write rows, pictures and report.html to this folder.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Write rows, plots and report.html to this folder.")] = None,
     docs: Annotated[
-        Path | None, typer.Option(help="Write all results as one Markdown page, with its pictures beside it.")
+        Path | None, typer.Option(help="Write all results as one Markdown page, with its plots beside it.")
     ] = None,
     table_format: TableFormat = "text",
     as_json: AsJson = False,
@@ -53,7 +53,7 @@ def results_command(
         raise ValueError(f"--format {table_format} is for tables that are printed: use it without --docs and --out")
     if docs is not None:
         if name is not None or out is not None:
-            raise ValueError("--docs writes one page of all experiments: use it without NAME and --out")
+            raise ValueError("--docs writes one page of all experiments: leave out NAME and --out")
         _write_docs(places, docs, as_json)
         return
     shown = stored_results(find_experiments(name or "all"), places)
@@ -97,8 +97,8 @@ def _print_summary(shown: list[Shown]) -> None:
         print_table(lines, header)
         typer.echo()
     if others:
-        typer.echo(f"No reported numbers of their own: {', '.join(others)}\n")
-    typer.echo("`unifilter results NAME` shows the tables of one.")
+        typer.echo(f"The paper reports no numbers for: {', '.join(others)}\n")
+    typer.echo("`unifilter results NAME` shows the tables of one experiment.")
 
 
 def _summary_table(shown: list[Shown], form: DocumentFormat) -> str:
@@ -123,7 +123,7 @@ def _print_experiment(one: Shown) -> None:
 
 
 def _print_entries(table: Table) -> None:
-    """A line for each entry: a table of six graphs with both numbers in a cell is wider than a terminal."""
+    """One line per entry: a table of six graphs with both numbers in each cell would be wider than a terminal."""
     lines = [
         (
             row,
@@ -138,7 +138,7 @@ def _print_entries(table: Table) -> None:
 
 
 def _entries(table: Table) -> list[tuple[str, str, Entry]]:
-    """What was measured or is reported, in the order of the table."""
+    """Entries that were measured or are reported, in the order of the table."""
     entries = [(row, column, table.entry(row, column)) for row in table.rows for column in table.columns]
     return [(row, column, entry) for row, column, entry in entries if entry.verdict != "missing"]
 

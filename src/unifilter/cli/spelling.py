@@ -1,10 +1,10 @@
-"""The library's messages speak of Python arguments; here they get the options of the command line."""
+"""Translates Python arguments in the library's messages to command-line options."""
 
 from __future__ import annotations
 
 import re
 
-# What the library writes, and what to type instead.
+# Pattern in the library's message, and its replacement.
 _SPELLINGS = (
     (r"\bresume=True", "--resume"),
     (r"\bknown=\[\.\.\.\]", "--known"),
@@ -23,7 +23,7 @@ _SPELLINGS = (
 
 
 def for_command_line(message: str) -> str:
-    """A message of the library as someone at a terminal needs it.
+    """A library message rewritten for the command line.
 
     Example:
         >>> for_command_line("the folder runs/a exists: pass resume=True to continue, or another folder")

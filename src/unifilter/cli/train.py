@@ -1,4 +1,4 @@
-"""``unifilter train``: one method on the splits of a data set, into a run folder."""
+"""``unifilter train``: train one method on the splits of a data set, into a run folder."""
 
 from __future__ import annotations
 
@@ -43,14 +43,16 @@ from unifilter.training import MLflowLog, TensorBoardLog, TrainingLog
 
 
 def train_command(
-    name_or_path: Annotated[str, typer.Argument(help="A named data set, a file or a folder of tables.")],
-    method: Annotated[str, typer.Option(help="The method to train; `unifilter methods` lists them.")] = "unifilter",
+    name_or_path: Annotated[str, typer.Argument(help="Name of a data set, or path of a file or a folder of tables.")],
+    method: Annotated[str, typer.Option(help="Method to train; see `unifilter methods`.")] = "unifilter",
     split: SplitName = None,
     splits: Annotated[
-        int | None, typer.Option(help="How many splits; by default 10, or all that come with the data.", min=1)
+        int | None, typer.Option(help="Number of splits. Default: 10, or all that come with the data.", min=1)
     ] = None,
     preset: PresetOption = "published",
-    tau: Annotated[str | None, typer.Option(help="Share of the homophily basis in [0, 1], or learn.")] = None,
+    tau: Annotated[
+        str | None, typer.Option(help="Share of the homophily basis: a number in [0, 1], or learn to train it.")
+    ] = None,
     hops: Annotated[int | None, typer.Option(help="Number of hops.")] = None,
     channels: Annotated[
         Channels | None,
@@ -58,17 +60,17 @@ def train_command(
     ] = None,
     features: Annotated[
         FeatureScaling | None,
-        typer.Option(help="Raw features, rows divided by their sum or length, or standardized columns."),
+        typer.Option(help="Feature scaling: raw, rows divided by their sum or norm, or standardized columns."),
     ] = None,
     metric: MetricOption = None,
     class_weight: ClassWeight = None,
-    seed: Annotated[int | None, typer.Option(help="Random seed of initial weights and dropout.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Random seed for initial weights and dropout.")] = None,
     epochs: Annotated[int | None, typer.Option(help="Maximum number of epochs.")] = None,
     settings: Settings = None,
-    out: Annotated[Path | None, typer.Option(help="The run folder; by default runs/DATASET-METHOD-SPLIT.")] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Continue the run in the folder.")] = False,
+    out: Annotated[Path | None, typer.Option(help="Run folder. Default: runs/DATASET-METHOD-SPLIT.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue the run in the run folder.")] = False,
     baseline: Annotated[
-        bool, typer.Option(help="Also train an MLP without the graph, to tell whether the graph helps.")
+        bool, typer.Option(help="Also train an MLP without the graph, to see whether the graph helps.")
     ] = True,
     log: Annotated[
         Literal["tensorboard", "mlflow"] | None,
@@ -125,7 +127,7 @@ def train_command(
         stopped = str(error) or "interrupted"
         typer.echo(
             f"unifilter: {stopped}\n{len(run.records)} of {len(run.splits)} splits are done: "
-            "go on with the same command and --resume",
+            "run the same command with --resume to continue",
             err=True,
         )
         raise typer.Exit(130) from None
@@ -138,7 +140,7 @@ def train_command(
 
 
 def draw(run: Run) -> None:
-    """The pictures of a run: learned weights, and losses and scores over the epochs."""
+    """Plot the learned weights, and losses and scores over the epochs."""
     weights = [record["weights"] for record in run.records if record["weights"]]
     title = f"{run.dataset.name}, {run.method.name}, {run.config['split']}"
     if weights:
@@ -151,7 +153,7 @@ def draw(run: Run) -> None:
 
 
 def print_run(run: Run, report: dict[str, Any]) -> None:
-    """A line per split, then mean and standard deviation, the verdict and what to be warned of."""
+    """Print one line per split, then mean and standard deviation, the verdict and the warnings."""
     metric = run.method.metric
     rows: list[tuple[str, ...]] = [
         (

@@ -1,4 +1,4 @@
-"""``unifilter tune``: hyper-parameters chosen on the validation nodes."""
+"""``unifilter tune``: hyperparameters selected on the validation nodes."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ if TYPE_CHECKING:
 def tune_command(
     name_or_path: Annotated[str, typer.Argument(help="Name of a data set, or path of a file or a folder of tables.")],
     method: Annotated[str, typer.Option(help="Method to tune; see `unifilter methods`.")] = "unifilter",
-    trials: Annotated[int, typer.Option(help="Total number of trials, including those in the study.", min=1)] = 50,
+    trials: Annotated[int, typer.Option(help="Total number of trials, including those in --study.", min=1)] = 50,
     split: SplitName = None,
-    splits: Annotated[int, typer.Option(help="Number of splits each trial is averaged over.", min=1)] = 1,
+    splits: Annotated[int, typer.Option(help="Number of splits to average each trial over.", min=1)] = 1,
     epochs: Annotated[int | None, typer.Option(help="Maximum number of epochs per trial.")] = None,
     metric: MetricOption = None,
     settings: Settings = None,
     study: Annotated[
-        Path | None, typer.Option(help="SQLite file (.db) that stores the trials, so the search can be resumed.")
+        Path | None, typer.Option(help="SQLite file (.db) that stores the trials, so that the search can be resumed.")
     ] = None,
     seed: Annotated[int, typer.Option(help="Random seed of the search.", min=0)] = 0,
     allow_missing_classes: AllowMissingClasses = False,
@@ -53,10 +53,10 @@ def tune_command(
 ) -> None:
     """Tune a method's hyperparameters on the validation nodes and print the command that trains the best ones.
 
-    The first trials are the published settings, if there are any for this data set, and the defaults. The values of the
-    others are those of the published search spaces. Test nodes are never used.
+    The first trials use the published settings, if there are any for this data set, and the defaults. The others
+    sample from the published search spaces. Test nodes are never used.
     """
-    from unifilter.runs.tuning import tune  # needs optuna, which the other commands can do without
+    from unifilter.runs.tuning import tune  # needs optuna, which is optional
 
     check_methods(method)
     family = find_method(method)
@@ -67,12 +67,12 @@ def tune_command(
         fixed["epochs"] = epochs
     shown_metric = str(fixed["metric"])
     chosen_splits = [dataset.split(split, index) for index in range(splits)]
-    family.with_settings(fixed)  # report a mistake in them before the first trial
+    family.with_settings(fixed)  # raises on a wrong setting before the first trial
 
     def show(number: int, trial: Trial) -> None:
         if not as_json:
             score = score_text(trial.val_score, shown_metric)
-            result = "given up" if trial.val_score is None else f"validation {score_name(shown_metric)} {score}"
+            result = "stopped early" if trial.val_score is None else f"validation {score_name(shown_metric)} {score}"
             typer.echo(f"trial {number}/{trials}: {result}", err=True)
 
     try:
@@ -91,7 +91,7 @@ def tune_command(
         )
     except KeyboardInterrupt:
         kept = f"the trials are in {study}: run the same command to continue"
-        lost = "pass --study FILE.db to be able to resume"
+        lost = "pass --study FILE.db to be able to resume a search"
         typer.echo(f"unifilter: interrupted; {kept if study else lost}", err=True)
         raise typer.Exit(130) from None
     where = [] if data_dir is None else ["--data-dir", str(data_dir)]
@@ -131,21 +131,21 @@ def _print_tuning(tuning: Tuning, metric: str, marked: str) -> None:
     print_table(
         [
             *((name, _text(value)) for name, value in best.settings.items()),
-            *([] if best.settings else [("every setting", "its default")]),
+            *([] if best.settings else [("all settings", "defaults")]),
             (f"validation {score_name(metric)}", score_text(best.val_score, metric) + marked),
-            ("trials", f"{len(tuning.trials)}, {tuning.pruned} of them given up early"),
+            ("trials", f"{len(tuning.trials)}, of which {tuning.pruned} stopped early"),
         ],
         header=("setting", "best"),
     )
 
 
 def _text(value: Any) -> str:
-    """As ``--set`` reads it."""
+    """Format a value as ``--set`` reads it."""
     return value if isinstance(value, str) else json.dumps(value)
 
 
 def _starting_points(family: type[Method], dataset: NodeDataset, split: str) -> list[dict[str, Any]]:
-    """The published settings, where there are any, and the defaults: a search should not end below them."""
+    """The published settings, if there are any, and the defaults, so that a search cannot end below them."""
     defaults = family.task_defaults(dataset.task)
     named = dataset.name if dataset.is_named else None
     published = {**defaults, **settings_for(family.presets, named, split)}

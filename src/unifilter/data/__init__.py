@@ -1,4 +1,4 @@
-"""Containers: a graph with features, labels and splits. Loaders and file formats are in :mod:`unifilter.datasets`."""
+"""Containers for a graph with features, labels and splits. Loaders and file formats: :mod:`unifilter.datasets`."""
 
 from unifilter.data.classes import Classes, balanced_weights, check_learnable
 from unifilter.data.column_summary import ColumnSummary

@@ -1,4 +1,4 @@
-"""Classes of any kind as indices."""
+"""Conversion of class labels of any type to indices."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
-# Whole numbers up to here have a float of their own: 2.0 is the class 2.
+# Floats represent integers up to here exactly, so that 2.0 can be read as class 2.
 _EXACT = 2.0**53
-# So many different numbers may be classes, however few nodes there are.
+# This many distinct numbers are accepted as classes, however few nodes there are.
 _MANY = 50
 
 
 @dataclass(frozen=True, eq=False)
 class Classes:
-    """The classes there are, in ascending order; their positions are the indices that models learn.
+    """Sorted class labels. Their positions are the class indices that models use.
 
     Attributes:
-        values: The classes as the user has them: numbers, or strings.
+        values: The user's labels: numbers or strings.
     """
 
     values: np.ndarray
 
     @classmethod
     def encode(cls, y: Any, num_nodes: int) -> tuple[Classes, np.ndarray]:
-        """The classes that occur, and the index of each node's class; -1 is unknown."""
+        """The classes that occur, and the class index of each node; -1 means unknown."""
         raw = _plain_labels(y, num_nodes)
         known = [value for value in raw if value is not None]
         if not known:
@@ -46,7 +46,7 @@ class Classes:
         return tuple(str(value) for value in self.values)
 
     def indices_of(self, y: Any, num_nodes: int) -> np.ndarray:
-        """The index of each node's class, int64; -1 is unknown. A class that was never learned is an error."""
+        """The class index of each node, int64; -1 means unknown. A class unknown to the model raises an error."""
         return self._indices(_plain_labels(y, num_nodes))
 
     def _indices(self, raw: list[Any]) -> np.ndarray:
@@ -55,18 +55,18 @@ class Classes:
         for node, value in enumerate(raw):
             if value not in position:
                 raise ValueError(
-                    f"node {node} is of class {value!r}, which was not learned: "
+                    f"node {node} is of class {value!r}, which is not a class of the training data: "
                     f"the classes are {', '.join(map(repr, self.values.tolist()))}"
                 )
         return np.array([position[value] for value in raw], dtype=np.int64)
 
 
 def _refuse_numbers(raw: list[Any]) -> None:
-    """Measured values are no classes: without this every value would become a class of its own."""
+    """Reject measured values: otherwise every value would become a class."""
     for node, value in enumerate(raw):
         if isinstance(value, float):
             raise ValueError(
-                f"the class of node {node} is {value!r}, a decimal number: classes are strings or whole numbers. To "
+                f"the class of node {node} is {value!r}, a decimal number: classes are strings or integers. To "
                 "predict numbers use a regressor, UniFilterRegressor or NodeRegressor"
             )
     numbers = {value for value in raw if isinstance(value, int) and not isinstance(value, bool)}
@@ -74,31 +74,31 @@ def _refuse_numbers(raw: list[Any]) -> None:
     if len(numbers) > max(_MANY, labeled // 2):
         raise ValueError(
             f"y has {len(numbers)} different numbers at {labeled} nodes, too many for classes. To predict numbers use "
-            "a regressor, UniFilterRegressor or NodeRegressor; where they are classes, pass them as strings"
+            "a regressor, UniFilterRegressor or NodeRegressor; if the numbers are classes, pass them as strings"
         )
 
 
 def balanced_weights(labels: np.ndarray, num_classes: int) -> np.ndarray:
-    """The weight of each class with which all classes of the training nodes count alike, as in scikit-learn.
+    """Class weights that give all classes the same total weight over the training nodes, as in scikit-learn.
 
     Args:
         labels: Class indices of the training nodes.
-        num_classes: How many classes there are; one without a training node has the weight of one that has one.
+        num_classes: Number of classes. A class without a training node gets the weight of a class with one.
     """
     counts = np.bincount(labels, minlength=num_classes)
     return np.asarray(len(labels) / (np.count_nonzero(counts) * np.maximum(counts, 1)))
 
 
 def check_learnable(labels: np.ndarray, names: Sequence[Any]) -> None:
-    """There must be something to tell apart.
+    """Check that there are training nodes of at least two classes.
 
     Args:
-        labels: The classes of the training nodes, as indices.
-        names: What the classes are called; may be empty.
+        labels: Class indices of the training nodes.
+        names: Class names; may be empty.
     """
     found = np.unique(labels)
     if len(found) == 0:
-        raise ValueError("there is nothing to learn from: train is empty, name some nodes that have a class")
+        raise ValueError("there are no training nodes: train must contain some nodes that have a class")
     if len(found) == 1:
         name = names[found[0]] if len(names) else int(found[0])
         raise ValueError(
@@ -107,10 +107,10 @@ def check_learnable(labels: np.ndarray, names: Sequence[Any]) -> None:
 
 
 def _plain_labels(y: Any, num_nodes: int) -> list[Any]:
-    """Labels as Python's own strings and numbers; ``None`` is unknown."""
+    """Labels as Python strings and numbers; ``None`` means unknown."""
     if isinstance(y, Tensor):
         y = y.detach().cpu().numpy()
-    # Of a list numpy would make one kind, and a NaN among strings the class "nan".
+    # np.asarray would convert a list to a single type, and a NaN among strings to the class "nan".
     values = np.array(y, dtype=object) if isinstance(y, (list, tuple)) else np.asarray(y)
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
@@ -125,7 +125,7 @@ def _plain_labels(y: Any, num_nodes: int) -> list[Any]:
 def _plain(node: int, value: Any) -> Any:
     if isinstance(value, np.generic):
         value = value.item()
-    # NaN differs from itself, and whether pandas' NA does is again NA.
+    # NaN is not equal to itself, and comparing pandas' NA gives NA.
     if value is None or (value != value) is not False or value == -1:
         return None
     if not isinstance(value, (str, bool, int, float)):

@@ -1,4 +1,4 @@
-"""Columns of a table as columns of numbers: what is learned from training rows, as plain data."""
+"""Encoders that turn columns of a table into numeric features. They are fitted on training rows and are plain data."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from unifilter.data.table import Table
 
 Numbers = Literal["auto", "standard", "quantile"]
 
-# Of normal numbers none in 10^15 is this far out; a handful of such values would decide the scale of all others.
+# Fewer than one normally distributed value in 10^15 is this far out. A few such values would dominate the scale.
 HEAVY_TAIL = 8.0
-# The quantiles scikit-learn keeps by default; between them is interpolated.
+# The number of quantiles scikit-learn keeps by default. Values in between are interpolated.
 _MOST_QUANTILES = 1000
-# The normal quantile at which scikit-learn cuts off its QuantileTransformer, about 5.2.
+# The normal quantile at which scikit-learn's QuantileTransformer clips, about 5.2.
 _LARGEST_SCORE = float(ndtri(1 - 1e-7))
 
-# A category must come twice to be learned from, and among many rows in one of a thousand.
+# A category needs at least two training rows, and at least one in a thousand.
 _FEWEST_ROWS, _SMALLEST_SHARE = 2, 0.001
 _MOST_CATEGORIES = 100
 
@@ -34,16 +34,17 @@ _KIND_OF_TYPE = {"f": "number", "M": "date", "O": "category"}
 
 @dataclass(frozen=True)
 class NumberEncoder:
-    """Numbers or dates: missing ones imputed with the median, then brought to mean 0 and deviation 1, or to ranks.
+    """Encodes numbers or dates: imputes missing values with the median, then standardizes or maps to normal quantiles.
 
     Attributes:
-        name: The column.
-        kind: ``"number"``, or ``"date"``: days since 1970.
-        median: What a missing value is replaced by.
-        missing: Whether values were missing in training; then a second column says where.
-        mean, deviation: Of the imputed training values. A deviation of 0 leaves only the second column with content.
-        quantiles: Where the column has heavy tails, its quantiles in training, which are mapped to those of the normal
-            distribution; empty where it has not.
+        name: Name of the column.
+        kind: ``"number"``, or ``"date"`` (in days since 1970).
+        median: Replaces missing values.
+        missing: Whether the training data has missing values. If so, a second column marks them.
+        mean, deviation: Mean and standard deviation of the imputed training values. If the deviation is 0, only the
+            second column carries information.
+        quantiles: Quantiles of the training values, mapped to those of the normal distribution, if the column has heavy
+            tails; otherwise empty.
     """
 
     name: str
@@ -64,7 +65,7 @@ class NumberEncoder:
         scaled = self._scaled(np.where(gaps, self.median, numbers))
         notes = []
         if gaps.any() and not self.missing:
-            notes.append(_note(gaps, "no value, which did not happen in training", "the median"))
+            notes.append(_note(gaps, "no value, although none was missing in training", "the median"))
         return (np.stack([scaled, gaps], axis=1) if self.missing else scaled[:, None]), notes
 
     def _scaled(self, numbers: np.ndarray) -> np.ndarray:
@@ -75,13 +76,13 @@ class NumberEncoder:
 
 @dataclass(frozen=True)
 class CategoryEncoder:
-    """One column per category, then one for missing values, if there were any, and one for all other values.
+    """One-hot encoding: a column per category, one for missing values, if there were any, and one for other values.
 
     Attributes:
-        name: The column.
-        categories: The values that have a column of their own.
-        rare: The other values that occurred in training.
-        missing: Whether values were missing in training; then they have a column.
+        name: Name of the column.
+        categories: Values with their own column.
+        rare: Other values that occurred in training.
+        missing: Whether the training data has missing values. If so, they have a column.
     """
 
     name: str
@@ -104,25 +105,25 @@ class CategoryEncoder:
         notes = []
         gaps = np.array([value is None for value in text], dtype=bool)
         if gaps.any() and not self.missing:
-            notes.append(_note(gaps, "no value, which did not happen in training", "(other)"))
+            notes.append(_note(gaps, "no value, although none was missing in training", "(other)"))
         seen = {None, *self.categories, *self.rare}
         unseen = np.array([value not in seen for value in text], dtype=bool)
         if unseen.any():
             named = list(dict.fromkeys(value for value in text if value not in seen))
             listed = ", ".join([*map(shown, named[:3]), *["..."] * (len(named) > 3)])
-            notes.append(_note(unseen, f"a value that was not seen in training ({listed})", "(other)"))
+            notes.append(_note(unseen, f"a value that does not occur in training ({listed})", "(other)"))
         starts = np.arange(len(text) + 1)
         return sp.csr_array((np.ones(len(text)), columns, starts), shape=(len(text), other + 1)), notes
 
 
 @dataclass(frozen=True)
 class UnusedColumn:
-    """A column that could not teach anything.
+    """A column without information.
 
     Attributes:
-        name: The column.
-        kind: ``"missing"`` where training rows had no value at all, ``"constant"`` where they all had the same,
-            ``"rare"`` where no value of it occurs often enough to be a category.
+        name: Name of the column.
+        kind: ``"missing"`` if no training row has a value, ``"constant"`` if all have the same value, ``"rare"`` if no
+            value occurs often enough to be a category.
     """
 
     name: str
@@ -134,7 +135,7 @@ class UnusedColumn:
         reason = {
             "missing": "no training row has a value",
             "constant": "all training rows have the same value",
-            "rare": "no value occurs in enough training rows to learn from",
+            "rare": "no value occurs in enough training rows",
         }[self.kind]
         return f"column {self.name!r} is not used: {reason}"
 
@@ -143,15 +144,16 @@ ColumnEncoder = NumberEncoder | CategoryEncoder | UnusedColumn
 
 
 def fit_column(name: str, values: np.ndarray, numbers: Numbers) -> ColumnEncoder:
-    """What one column of the training rows teaches.
+    """Fit the encoder of one column.
 
     Args:
-        name: The column.
-        values: Its values in the training rows, as a :class:`Table` holds them.
-        numbers: How numbers are scaled.
+        name: Name of the column.
+        values: Its values in the training rows, as in :class:`Table`.
+        numbers: Scaling of numbers.
 
     Raises:
-        ValueError: Where it is text that makes no categories; the end of a sentence that starts with the column.
+        ValueError: If the column is text that cannot serve as categories. The message completes a sentence that
+            starts with the name of the column.
     """
     if _is_missing(values).all():
         return UnusedColumn(name, "missing")
@@ -161,26 +163,26 @@ def fit_column(name: str, values: np.ndarray, numbers: Numbers) -> ColumnEncoder
 
 
 def check_kind(encoder: ColumnEncoder, values: np.ndarray, table: Table) -> None:
-    """The values must be of the kind that the column had in training; a column without any value is of every kind."""
+    """Check that the values have the same kind as in training. A column without values matches any kind."""
     found, there = _KIND_OF_TYPE[values.dtype.kind], ~_is_missing(values)
     if isinstance(encoder, UnusedColumn) or found == encoder.kind or not there.any():
         return
     row = int(there.argmax())
     value = str(values[row]) if values.dtype.kind == "M" else values[row : row + 1].tolist()[0]
     raise ValueError(
-        f"{table.where}: column {encoder.name!r} held {_WORDS[encoder.kind]} in training and now holds "
-        f"{_WORDS[found]}, first {shown(value)} at {table.row_name(row)}: write it as in training"
+        f"{table.where}: column {encoder.name!r} contained {_WORDS[encoder.kind]} in training and now contains "
+        f"{_WORDS[found]}, first {shown(value)} at {table.row_name(row)}: use the format of the training data"
     )
 
 
 def normal_scores(numbers: np.ndarray, quantiles: Sequence[float]) -> np.ndarray:
-    """Numbers by their rank in training, on the scale of a normal distribution, as scikit-learn's QuantileTransformer.
+    """Map numbers to normal quantiles by their rank in training, as scikit-learn's QuantileTransformer does.
 
-    Equal numbers get their middle rank. scikit-learn makes an exception of the smallest and the largest number; here
-    they are no exception, so that a column with many zeros and some large numbers is centered.
+    Equal numbers get their middle rank. scikit-learn treats the smallest and the largest number differently. Here all
+    numbers are treated alike, so that a column with many zeros and some large numbers is centered.
     """
     knots, ranks = np.array(quantiles), np.linspace(0, 1, len(quantiles))
-    # From both sides: where quantiles repeat, one side gives the highest rank and the other the lowest.
+    # Interpolated from both sides: where quantiles repeat, one side gives the highest rank and the other the lowest.
     rank = 0.5 * (np.interp(numbers, knots, ranks) - np.interp(-numbers, -knots[::-1], -ranks[::-1]))
     return np.asarray(np.clip(ndtri(rank), -_LARGEST_SCORE, _LARGEST_SCORE))
 
@@ -200,7 +202,7 @@ def _fit_numbers(name: str, values: np.ndarray, how: Numbers) -> ColumnEncoder:
     heavy = how == "auto" and bool((np.abs(scaler.transform(filled)) > HEAVY_TAIL).any())
     quantiles: tuple[float, ...] = ()
     if differs and (heavy or how == "quantile"):
-        # All rows are used: scikit-learn would draw ten thousand of them at random.
+        # Use all rows: by default scikit-learn draws a random sample of ten thousand.
         ranks = QuantileTransformer(n_quantiles=min(_MOST_QUANTILES, len(filled)), subsample=len(filled))
         quantiles = tuple(ranks.fit(filled).quantiles_[:, 0].tolist())
     return NumberEncoder(
@@ -224,7 +226,7 @@ def _fit_categories(name: str, values: np.ndarray) -> ColumnEncoder:
         return UnusedColumn(name, "constant")
     check_categories(text)
     fewest = max(_FEWEST_ROWS, math.ceil(_SMALLEST_SHARE * len(values)))
-    # scikit-learn counts the column of the others too.
+    # scikit-learn's limit includes the column for infrequent values.
     one_hot = OneHotEncoder(
         min_frequency=fewest, max_categories=_MOST_CATEGORIES + 1, handle_unknown="infrequent_if_exist"
     ).fit(objects(text)[:, None])
@@ -237,18 +239,18 @@ def _fit_categories(name: str, values: np.ndarray) -> ColumnEncoder:
 
 
 def _as_numbers(values: np.ndarray) -> np.ndarray:
-    """Numbers as they are, dates in days since 1970; NaN is missing."""
+    """Numbers unchanged, dates as days since 1970; NaN means missing."""
     if values.dtype.kind == "f":
         return values
     if values.dtype.kind == "M":
         days: np.ndarray = (values - np.datetime64(0, "ns")) / _DAY
         return days
-    return np.full(len(values), np.nan)  # checked before: there is no value
+    return np.full(len(values), np.nan)  # check_kind ensures that there are no values
 
 
 def _as_text(values: np.ndarray) -> list[str | None]:
     if values.dtype != object:
-        return [None] * len(values)  # checked before: there is no value
+        return [None] * len(values)  # check_kind ensures that there are no values
     return [None if value is None else str(value) for value in values]
 
 
@@ -260,5 +262,5 @@ def _is_missing(values: np.ndarray) -> np.ndarray:
 
 def _note(chosen: np.ndarray, what: str, counted_as: str) -> str:
     count = int(chosen.sum())
-    have, they_count = ("has", "it counts") if count == 1 else ("have", "they count")
-    return f"{count:,} of {len(chosen):,} rows {have} {what}: {they_count} as {counted_as}"
+    has, treated = ("has", "it is treated") if count == 1 else ("have", "they are treated")
+    return f"{count:,} of {len(chosen):,} rows {has} {what}: {treated} as {counted_as}"

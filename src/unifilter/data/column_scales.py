@@ -1,19 +1,19 @@
-"""How much the columns of the features vary."""
+"""Standard deviations of feature columns."""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor
 
-# Rows that are worked on at once, so that no second copy of a large matrix is made.
+# Rows per block, so that no second copy of a large matrix is made.
 _BLOCK_ROWS = 4096
 
 
 def column_deviations(features: Tensor) -> Tensor:
-    """The standard deviation of each column over all nodes, float64; exactly 0 where a column is constant.
+    """Standard deviation of each column over all nodes, float64; exactly 0 for constant columns.
 
     Args:
-        features: ``[num_nodes, num_features]``, dense or CSR; CSR features are never made dense.
+        features: ``[num_nodes, num_features]``, dense or CSR. CSR features are not made dense.
     """
     if features.layout == torch.strided:
         return _dense_deviations(features)
@@ -24,9 +24,9 @@ def _dense_deviations(features: Tensor) -> Tensor:
     rows = max(len(features), 1)
     blocks = [features[start : start + _BLOCK_ROWS] for start in range(0, rows, _BLOCK_ROWS)]
     mean = torch.stack([block.sum(dim=0, dtype=torch.float64) for block in blocks]).sum(dim=0) / rows
-    # Around the mean, as a difference of large squares would lose a small deviation.
+    # Deviations from the mean: a difference of large squares would lose a small deviation.
     squares = torch.stack([(block - mean).square().sum(dim=0) for block in blocks]).sum(dim=0)
-    # The mean is rounded, so that a constant column would seem to vary a little.
+    # The mean is rounded, so that a constant column would seem to vary slightly.
     constant = torch.stack([(block == features[:1]).all(dim=0) for block in blocks]).all(dim=0)
     return (squares / rows).sqrt().masked_fill(constant, 0.0)
 

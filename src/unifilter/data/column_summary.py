@@ -1,4 +1,4 @@
-"""What the columns of a table hold."""
+"""Summaries of the columns of a table."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from unifilter.data.table import Table
 
 @dataclass(frozen=True)
 class ColumnSummary:
-    """One column of a table.
+    """Summary of one column of a table.
 
     Attributes:
-        name: What it is called.
-        kind: ``"number"``, ``"date"`` or ``"category"``; ``"constant"``, ``"missing"`` or ``"rare"`` where it tells
-            nothing; ``"unusable"`` where it cannot be encoded.
-        missing: Rows without a value.
-        about: The range of numbers and dates, how many categories, or what is wrong.
+        name: Name of the column.
+        kind: ``"number"``, ``"date"`` or ``"category"``; ``"constant"``, ``"missing"`` or ``"rare"`` for a column
+            without information; ``"unusable"`` for a column that cannot be encoded.
+        missing: Number of rows without a value.
+        about: The range of numbers and dates, the number of categories, or the problem.
     """
 
     name: str
@@ -29,12 +29,12 @@ class ColumnSummary:
 
 
 def describe_columns(table: Table) -> tuple[ColumnSummary, ...]:
-    """Every column of a table, in its order."""
+    """Summarize every column of a table, in order."""
     return tuple(describe_column(name, values) for name, values in table.columns.items())
 
 
 def describe_column(name: str, values: np.ndarray) -> ColumnSummary:
-    """One column, as :class:`~unifilter.data.Table` holds it."""
+    """Summarize one column of a :class:`~unifilter.data.Table`."""
     if values.dtype == object:
         gone = np.array([value is None for value in values], dtype=bool)
     else:

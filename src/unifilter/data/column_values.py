@@ -1,4 +1,4 @@
-"""What a column of a table holds: numbers, dates or categories, recognized from its values."""
+"""Recognition of the type of a table column from its values: numbers, dates or categories."""
 
 from __future__ import annotations
 
@@ -21,29 +21,30 @@ _DECIMAL_COMMA = re.compile(r"[+-]?(\d{1,3}(\.\d{3})+|\d+),\d+", re.ASCII)
 _DATE = re.compile(
     r"(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2})(:\d{2})?(?:\.(\d{1,9}))?\s?(?:Z|([+-])(\d{2}):?(\d{2}))?)?", re.ASCII
 )
-_MOST_SHOWN = 60  # characters of a value in a message
-# Text of which (almost) every value differs names or describes a node, and does not sort it into a category.
+_MOST_SHOWN = 60  # maximum number of characters of a value in a message
+# Text with (almost) only distinct values is a name or a description rather than a category.
 _MANY_VALUES, _MANY_SHARE, _FEW_ROWS = 1000, 0.5, 20
 _WORDS = {"number": "numbers", "date": "dates", "truth": "true/false", "text": "text"}
 
-# What float32 holds: models compute in it, and no square of such a number overflows float64.
+# The range of float32. Models compute in float32, and the square of such a number does not overflow float64.
 _LARGEST = float(np.finfo(np.float32).max)
-# Whole years that fit into 64-bit nanoseconds.
+# The range of whole years that 64-bit nanoseconds can represent.
 _FIRST_DATE, _LAST_DATE = np.datetime64("1678-01-01", "s"), np.datetime64("2262-01-01", "s")
 
 
 def recognize(values: Any, row_name: Callable[[int], str]) -> np.ndarray:
-    """A column as float64, datetime64[ns] or objects (str, bool); NaN, NaT and ``None`` are missing values.
+    """Convert a column to float64, datetime64[ns] or objects (str, bool); NaN, NaT and ``None`` are missing values.
 
-    Text counts as what it says: ``"12"`` and ``"1,200.50"`` are numbers, ``"2024-03-01"`` is a date (times with a zone
-    are converted to UTC), ``"true"`` is true. Empty text is missing. A column of which nothing is known is NaN.
+    Text is parsed: ``"12"`` and ``"1,200.50"`` are numbers, ``"2024-03-01"`` is a date (times with a zone are converted
+    to UTC), ``"true"`` is a boolean. Empty text is missing. A column without any value becomes NaN.
 
     Args:
         values: A column of any type.
-        row_name: What a row is called in messages.
+        row_name: Returns the name of a row for messages.
 
     Raises:
-        ValueError: With the end of a sentence that starts with the name of the column.
+        ValueError: If the column cannot be converted. The message completes a sentence that starts with the name of the
+            column.
     """
     array = values if isinstance(values, np.ndarray) else objects(list(values))
     kind = array.dtype.kind
@@ -52,40 +53,41 @@ def recognize(values: Any, row_name: Callable[[int], str]) -> np.ndarray:
     if kind == "M":
         return _checked_dates(array, row_name)
     if kind not in "bUO":
-        raise ValueError(f"holds {array.dtype}: convert it to numbers, dates or text, or drop the column")
+        raise ValueError(f"contains {array.dtype}: convert it to numbers, dates or text, or drop the column")
     return _recognize_objects(array.tolist(), row_name)
 
 
 def as_categories(values: Sequence[Any]) -> np.ndarray:
-    """Text of each value, whatever it looks like; bools stay bools, ``None`` stays missing."""
+    """Convert each value to text without parsing it. Booleans and ``None`` (missing) are kept."""
     return objects([value if value is None or isinstance(value, bool) else str(value) for value in values])
 
 
 def check_categories(values: Collection[str]) -> None:
-    """Text must repeat itself to be categories.
+    """Check that text values repeat, as categories must.
 
     Args:
-        values: One text per row, without missing ones.
+        values: One text per row, without missing values.
 
     Raises:
-        ValueError: With the end of a sentence that starts with the name of the column.
+        ValueError: If (almost) all values are distinct. The message completes a sentence that starts with the name of
+            the column.
     """
     found, rows = len(set(values)), len(values)
     if (found > _MANY_VALUES and found > _MANY_SHARE * rows) or found == rows > _FEW_ROWS:
         many = "no value twice" if found == rows else f"{found:,} different values in {rows:,} rows"
         raise ValueError(
-            f"has {many}, which makes no categories: drop the column, or encode it as numbers (dates are understood as "
-            "2024-03-31)"
+            f"has {many}, so its values cannot be categories: drop the column, or encode it as numbers (dates are "
+            "recognized in the form 2024-03-31)"
         )
 
 
 def objects(values: Sequence[Any]) -> np.ndarray:
-    """An array of objects with one dimension, also where the objects are lists."""
+    """A one-dimensional array of objects, even if the objects are lists."""
     return np.fromiter(values, dtype=object, count=len(values))
 
 
 def shown(value: Any) -> str:
-    """A value for a message, cut where it is long."""
+    """A value for a message, shortened if it is long."""
     text = repr(value)
     return text if len(text) <= _MOST_SHOWN else f"{text[: _MOST_SHOWN - 3]}..."
 
@@ -96,14 +98,14 @@ def _recognize_objects(values: list[Any], row_name: Callable[[int], str]) -> np.
     found = Counter(sort for sort, _ in entries if sort != "missing")
     first = {sort: next(row for row, entry in enumerate(entries) if entry[0] == sort) for sort in found}
     for sort, problem in (
-        ("other", "is a {type}: a column holds numbers, dates, text, or true and false; convert it or drop the column"),
-        ("no date", "is no date of the years 1678 to 2261: correct it, or leave it empty where the date is unknown"),
+        ("other", "is a {type}: a column contains numbers, dates, text or booleans; convert it or drop the column"),
+        ("no date", "is not a date in the years 1678 to 2261: correct it, or leave it empty if the date is unknown"),
         ("comma", "has a decimal comma: write a decimal point and no separators, such as 1200.50"),
     ):
         if sort in first:
             row, value = first[sort], values[first[sort]]
             said = problem.format(type=type(value).__name__)
-            raise ValueError(f"holds {shown(value)} at {row_name(row)}, which {said}{_in_all(found[sort])}")
+            raise ValueError(f"contains {shown(value)} at {row_name(row)}, which {said}{_in_all(found[sort])}")
     if found.keys() <= {"truth", "text"} and found:
         if "text" in found:
             kept = zip((sort for sort, _ in entries), values, strict=True)
@@ -113,8 +115,8 @@ def _recognize_objects(values: list[Any], row_name: Callable[[int], str]) -> np.
         names = " and ".join(_WORDS[sort] for sort, _ in found.most_common())
         rarest = found.most_common()[-1][0]
         raise ValueError(
-            f"holds {names}, first {shown(values[first[rarest]])} at {row_name(first[rarest])} ({found[rarest]} of "
-            f"{len(values)} rows): correct it, leave it empty where the value is unknown, or make every value text, "
+            f"contains {names}, first {shown(values[first[rarest]])} at {row_name(first[rarest])} ({found[rarest]} of "
+            f"{len(values)} rows): correct it, leave it empty if the value is unknown, or make every value text, "
             "such as 'n7' for 7"
         )
     if "date" in found:
@@ -125,7 +127,7 @@ def _recognize_objects(values: list[Any], row_name: Callable[[int], str]) -> np.
 
 
 def _read_once(value: Any, known: dict[Any, _Read]) -> _Read:
-    """Columns repeat their values, so each text is parsed once."""
+    """Parse each distinct text once, because columns repeat their values."""
     if not isinstance(value, str):
         return _read_value(value)
     if value not in known:
@@ -196,8 +198,8 @@ def _checked_numbers(values: np.ndarray, row_name: Callable[[int], str]) -> np.n
     if wrong.any():
         row = int(wrong.argmax())
         raise ValueError(
-            f"holds {values[row]} at {row_name(row)}, which is no finite float32: correct it, leave it empty where the "
-            f"value is unknown, or rescale the column{_in_all(int(wrong.sum()))}"
+            f"contains {values[row]} at {row_name(row)}, which is not a finite float32: correct it, leave it empty if "
+            f"the value is unknown, or rescale the column{_in_all(int(wrong.sum()))}"
         )
     return values
 
@@ -208,8 +210,8 @@ def _checked_dates(values: np.ndarray, row_name: Callable[[int], str]) -> np.nda
     if wrong.any():
         row = int(wrong.argmax())
         raise ValueError(
-            f"holds {values[row]} at {row_name(row)}, which is no date of the years 1678 to 2261: correct it, or leave "
-            f"it empty where the date is unknown{_in_all(int(wrong.sum()))}"
+            f"contains {values[row]} at {row_name(row)}, which is not a date in the years 1678 to 2261: correct it, or "
+            f"leave it empty if the date is unknown{_in_all(int(wrong.sum()))}"
         )
     return values.astype("datetime64[ns]")
 

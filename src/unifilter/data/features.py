@@ -1,4 +1,4 @@
-"""Node features in memory: sparse where that is smaller, scaled row by row, and a digest of what they hold."""
+"""Node features in memory: dense or sparse, scaled by row, with a digest of the content."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from unifilter.data.column_scales import column_deviations
 FeatureScaling = Literal["raw", "row", "l2", "standard"]
 SCALINGS: tuple[FeatureScaling, ...] = ("raw", "row", "l2", "standard")
 
-# A sparse entry takes three times the memory of a dense one (its value and a 64-bit column) and longer to multiply.
-# Bags of words fill 0.5 % (Actor) to 10 % (Pubmed) of their matrix, measured features most of it.
+# A sparse entry takes three times the memory of a dense one (its value and a 64-bit column index) and is slower to
+# multiply. Bags of words have 0.5 % (Actor) to 10 % (Pubmed) nonzero entries, measured features mostly nonzero ones.
 SPARSE_BELOW = 0.125
 
 _NUMPY_TYPES = {torch.float32: np.float32, torch.float64: np.float64}
-# Rows that are worked on at once, so that no second copy of a large matrix is made.
+# Rows per block, so that no second copy of a large matrix is made.
 _BLOCK_ROWS = 4096
 
 
 def pack_features(x: Any, dtype: torch.dtype = torch.float32) -> Tensor:
-    """Features in one precision, sparse CSR where fewer than an eighth of the entries are not zero, else dense.
+    """Convert features to one precision: CSR if fewer than an eighth of the entries are nonzero, otherwise dense.
 
     Args:
-        x: A matrix: numpy, scipy sparse, or a torch tensor of any layout.
+        x: A numpy array, a scipy sparse matrix, or a torch tensor of any layout.
         dtype: float32 or float64.
     """
     if dtype not in _NUMPY_TYPES:
@@ -37,7 +37,7 @@ def pack_features(x: Any, dtype: torch.dtype = torch.float32) -> Tensor:
     numpy_dtype = _NUMPY_TYPES[dtype]
     shape: tuple[int, ...] = getattr(x, "shape", ())
     if len(shape) == 2 and shape[1] == 0:
-        # Any number of rows takes no memory then, until something is kept for each of them.
+        # Such a matrix takes no memory however many rows it has, but anything computed per row would.
         raise ValueError("features have no columns: pass at least one feature column")
     matrix = _as_numpy_or_scipy(x)
     if matrix.dtype.kind not in "biuf":
@@ -45,14 +45,14 @@ def pack_features(x: Any, dtype: torch.dtype = torch.float32) -> Tensor:
     if matrix.ndim != 2:
         raise ValueError(f"features must have shape [num_nodes, num_features], not {list(matrix.shape)}")
     sparse = sp.issparse(matrix)
-    with np.errstate(over="ignore"):  # what float32 cannot hold becomes infinite, and the data set refuses it
+    with np.errstate(over="ignore"):  # overflow to infinity; NodeDataset rejects infinite features
         filled = matrix.nnz if sparse else np.count_nonzero(matrix)
         if filled >= SPARSE_BELOW * max(matrix.shape[0] * matrix.shape[1], 1):
             dense = matrix.toarray() if sparse else matrix
             return _shared_tensor(np.ascontiguousarray(dense, dtype=numpy_dtype))
         rows = sp.csr_array(matrix).astype(numpy_dtype, copy=False)
     if not rows.has_canonical_format:
-        rows = rows.copy()  # the arrays may be the caller's
+        rows = rows.copy()  # the caller may own the arrays
         rows.sum_duplicates()
     with without_torch_notices():
         return torch.sparse_csr_tensor(
@@ -65,19 +65,20 @@ def pack_features(x: Any, dtype: torch.dtype = torch.float32) -> Tensor:
 
 
 def checked_features(x: Any, num_nodes: int) -> Tensor:
-    """Finite features, one row per node: dense, or CSR where they came sparse."""
+    """Finite features, one row per node. Sparse features become CSR, dense ones stay dense."""
     matrix = as_feature_matrix(x, num_nodes, sparse="csr")
     return matrix.detach()
 
 
 def scale_rows(features: Tensor, scaling: Literal["row", "l2"]) -> Tensor:
-    """Each row divided by the sum of its absolute values (``"row"``) or by its length (``"l2"``); a row of zeros stays
-    as it is.
+    """Divide each row by the sum of its absolute values (``"row"``) or by its Euclidean norm (``"l2"``).
+
+    Rows of zeros are unchanged.
     """
     sparse = features.layout == torch.sparse_csr
     values = features.values() if sparse else features
     row = _row_of_value(features) if sparse else None
-    # In float64, where no square of a float32 overflows.
+    # In float64, where the square of a float32 does not overflow.
     amounts = values.double().abs() if scaling == "row" else values.double().square()
     if row is None:
         total = amounts.sum(dim=1)
@@ -99,9 +100,9 @@ def scale_rows(features: Tensor, scaling: Literal["row", "l2"]) -> Tensor:
 
 
 def scale_spread(features: Tensor) -> float:
-    """How far the scales of the columns are apart: the largest standard deviation divided by the smallest.
+    """Ratio of the largest to the smallest standard deviation of the columns.
 
-    Constant columns do not count; without any other the spread is 1. Sparse features are never made dense.
+    Constant columns are ignored; without any other column the ratio is 1. Sparse features are not made dense.
 
     Example:
         >>> import torch
@@ -115,14 +116,16 @@ def scale_spread(features: Tensor) -> float:
 
 
 def features_digest(features: Tensor) -> bytes:
-    """A digest of the non-zero entries: the same for sparse and dense features that hold the same numbers, and for
-    both precisions where the numbers are the same in both.
+    """A digest of the non-zero entries.
+
+    It does not depend on whether the features are sparse or dense, nor on the precision if both represent the same
+    numbers.
     """
     counts, columns, values = hashlib.sha256(), hashlib.sha256(), hashlib.sha256()
     matrix = _as_numpy_or_scipy(features)
     number = "<f4" if _are_single(matrix) else "<f8"
     for start in range(0, matrix.shape[0], _BLOCK_ROWS):
-        # A copy: a slice of a sparse matrix may share its memory, and is changed here.
+        # A copy, because a slice of a sparse matrix may share its memory, and the block is modified below.
         block = sp.csr_array(matrix[start : start + _BLOCK_ROWS], copy=True)
         block.eliminate_zeros()
         block.sort_indices()
@@ -134,7 +137,7 @@ def features_digest(features: Tensor) -> bytes:
 
 
 def _are_single(matrix: Any) -> bool:
-    """Whether single precision holds every number exactly."""
+    """Whether float32 represents every number exactly."""
     numbers: np.ndarray = matrix if isinstance(matrix, np.ndarray) else sp.csr_array(matrix).data
     if numbers.dtype != np.float64:
         return True

@@ -1,4 +1,4 @@
-"""pandas DataFrames without importing pandas: what they hold, as arrays and Python objects."""
+"""Conversion of pandas DataFrames to arrays and Python objects, without importing pandas."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ def is_frame(x: Any) -> bool:
 
 
 def names_rows(index: Any) -> bool:
-    """Whether the index of a DataFrame is more than a count of its rows, and names each of them."""
+    """Whether the index of a DataFrame names its rows, rather than only counting them."""
     counts = index.name is None and np.array_equal(index.to_numpy(), np.arange(len(index)))
     return not counts and index.nlevels == 1 and bool(index.is_unique)
 
 
 def series_entries(column: Any) -> list[Any]:
-    """The entries of a Series as Python objects, ``None`` where one is missing."""
+    """The entries of a Series as Python objects; ``None`` if missing."""
     return [None if gone else value for value, gone in zip(column.tolist(), column.isna().tolist(), strict=True)]
 
 
 def series_values(column: Any) -> Any:
-    """The entries of a Series as an array of numbers or dates, of everything else as a list of objects."""
-    # pandas' nullable numbers and pyarrow's have a kind too, but become objects by themselves.
+    """The entries of a Series: an array of numbers or dates, or a list of other objects."""
+    # Nullable pandas and pyarrow types have a kind as well, but would become object arrays.
     kind = getattr(column.dtype, "kind", "O")
     if kind in "iuf":
         return column.to_numpy(dtype=np.float64, na_value=np.nan)

@@ -1,4 +1,4 @@
-"""A graph with features, labels and splits: what every loader returns."""
+"""The container returned by every loader: a graph with features, labels and splits."""
 
 from __future__ import annotations
 
@@ -40,23 +40,23 @@ from unifilter.graph import Direction, Graph, label_set_homophily, value_homophi
 if TYPE_CHECKING:
     from torch_geometric.data import Data
 
-# Splits are named after the shares of the nodes that they train on, and can be asked for by that number.
+# Short names of splits, after the percentage of training nodes.
 _SHORT_NAMES = {"60": "random-60-20-20", "48": "geom-gcn-48-32-20"}
-# Rules that can draw a split from any seed.
+# Rules that draw a split for any seed.
 _DRAWN = ("stratified", "linkx-50-25-25")
-# How many splits a rule is asked for where the data comes without any.
+# Number of splits drawn by a rule if the data has no splits of its own.
 _NUM_DRAWN = 10
 
 
 class _Features:
-    """The features of a data set: as they were given, or encoded from its table when they are first asked for.
+    """Descriptor for the features of a data set: as given, or encoded from its table on first access.
 
-    Only then: a table of new nodes need not have anything to learn from, and a trained model encodes it itself.
+    Lazy, because a table of new nodes may have nothing to fit an encoder on; a trained model encodes it itself.
     """
 
     def __get__(self, dataset: NodeDataset | None, owner: type[NodeDataset]) -> Tensor:
         if dataset is None:
-            raise AttributeError("features")  # of the class: the field has no default
+            raise AttributeError("features")  # on the class: the field has no default
         features: Tensor | None = dataset.__dict__["features"]
         if features is None:
             table: Table = dataset.__dict__["table"]
@@ -69,30 +69,31 @@ class _Features:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class NodeDataset:
-    """A graph whose nodes have features and, some or all of them, labels.
+    """A graph whose nodes have features and some or all of which have labels.
 
     Attributes:
-        name: Name of the data set, or the stem of the file it came from.
+        name: Name of the data set, or the stem of its file name.
         graph: The graph.
-        features: ``[num_nodes, num_features]``, float32 or float64; a sparse CSR tensor where they came sparse. Pass
-            ``None`` with a ``table``: then they are the table, encoded with the statistics of all its rows.
-        labels: Class indices, int64 ``[num_nodes]``; -1 is unknown. Where other things than classes are to be learned,
-            all are unknown and ``targets`` has the answers.
-        class_names: What the classes are called, in the order of their indices. Without names, labels may be any
-            whole numbers: those that occur become the classes 0, 1, 2, ..., and where they were others their names.
-        splits: The splits the data set comes with, by the name of their rule.
-        metric: How it is scored.
-        feature_scaling: ``"raw"``, ``"row"`` (each row divided by its absolute sum), ``"l2"`` (by its length) or
-            ``"standard"`` (columns with mean 0 and deviation 1).
-        citation, license: Whom to cite, and what is allowed.
-        source: Where it was found, such as a folder, a file name or a package.
-        task: What is learned: ``"classification"``, ``"multilabel"`` or ``"regression"``.
-        targets: For the latter two, float64 ``[num_nodes, targets]``, NaN where unknown; labels are 1 or 0.
-        target_names: What the targets or labels are called.
-        literature_split: For a benchmark, the split that papers report, by a name that :meth:`split` takes; empty for
-            other data.
-        table: Named columns that describe the nodes (:class:`~unifilter.data.Table`), in place of features. A model
-            learns from its training rows how to encode them.
+        features: ``[num_nodes, num_features]``, float32 or float64, dense or sparse CSR. If ``None`` is passed with a
+            ``table``, the features are the table encoded with the statistics of all its rows.
+        labels: Class indices, int64 ``[num_nodes]``; -1 means unknown. For tasks other than classification all labels
+            are -1, and ``targets`` has the values to predict.
+        class_names: Class names, in the order of the class indices. Without names, labels may be any integers: those
+            that occur become the classes 0, 1, 2, ..., named after the original integers if these differ.
+        splits: The splits that come with the data set, by the name of their rule.
+        metric: Default metric.
+        feature_scaling: ``"raw"``, ``"row"`` (each row divided by the sum of its absolute values), ``"l2"`` (each row
+            divided by its norm) or ``"standard"`` (columns with mean 0 and standard deviation 1).
+        citation, license: How to cite the data set, and its license.
+        source: Where the data came from, such as a folder, a file name or a package.
+        task: ``"classification"``, ``"multilabel"`` or ``"regression"``.
+        targets: For multilabel classification and regression, float64 ``[num_nodes, targets]``; NaN means unknown.
+            Labels are 1 or 0.
+        target_names: Names of the targets or labels.
+        literature_split: For a benchmark, the split used in papers, by a name that :meth:`split` accepts; otherwise
+            empty.
+        table: Named columns that describe the nodes (:class:`~unifilter.data.Table`), instead of features. A model
+            learns their encoding from its training rows.
 
     Example:
         >>> import torch
@@ -131,7 +132,7 @@ class NodeDataset:
         labels, class_names = _checked_labels(self.labels, tuple(self.class_names), nodes)
         for name, split_set in self.splits.items():
             if not split_set:
-                raise ValueError(f"there is no split in {name!r}: put some in, or leave the name out")
+                raise ValueError(f"there is no split in {name!r}: add some, or leave the name out")
             for split in split_set:
                 check_split(split, labels if self.targets is None else self.strata)
         features = self.__dict__["features"]
@@ -142,7 +143,7 @@ class NodeDataset:
             )
         if features is None and self.table is None:
             raise ValueError("a data set needs features or a table: pass one of them")
-        # The fields are frozen for users; here they are put into the one form that the rest can rely on.
+        # The fields are frozen for users; here they are converted to the form that other code relies on.
         for name, value in (
             ("features", None if features is None else checked_features(features, nodes)),
             ("labels", torch.from_numpy(labels)),
@@ -152,7 +153,7 @@ class NodeDataset:
             object.__setattr__(self, name, value)
 
     def __getstate__(self) -> dict[str, Any]:
-        # torch cannot pickle sparse tensors, so these are stored as what they are made of.
+        # torch cannot pickle sparse tensors, so they are stored as their component tensors.
         state = {**self.__dict__}
         x = state["features"]
         if x is not None and x.layout == torch.sparse_csr:
@@ -185,22 +186,22 @@ class NodeDataset:
 
     @property
     def inputs(self) -> Table | Tensor:
-        """What a trained model takes: the table where there is one, else the features."""
+        """The input of a trained model: the table if there is one, otherwise the features."""
         return self.features if self.table is None else self.table
 
     @property
     def node_ids(self) -> np.ndarray | None:
-        """What the nodes are called, where the table names them."""
+        """Node ids from the table, or ``None``."""
         return None if self.table is None else self.table.ids
 
     @property
     def num_classes(self) -> int:
-        """The classes that have a name, and at least those that occur."""
+        """Number of classes: at least those that have a name and those that occur."""
         return max(len(self.class_names), int(self.labels.max()) + 1)
 
     @property
     def inputs_digest(self) -> bytes:
-        """A digest of the features, or of the table in place of them."""
+        """A digest of the features, or of the table if there is one."""
         if self.table is None:
             return features_digest(self.features)
         digest = hashlib.sha256()
@@ -209,32 +210,32 @@ class NodeDataset:
 
     @property
     def is_named(self) -> bool:
-        """Whether it is a data set of the catalog, which published settings are meant for."""
-        # Data of one's own has nobody to cite. Its name alone says nothing: a folder may be called cora.
+        """Whether this is a data set of the catalog, to which published settings apply."""
+        # User data has no citation. The name alone is not enough: a user's folder may be called cora.
         return bool(self.citation)
 
     @property
     def num_outputs(self) -> int:
-        """How many outputs a network needs: one for each class, label or target."""
+        """Number of network outputs: one per class, label or target."""
         return self.num_classes if self.targets is None else self.targets.shape[1]
 
     @property
     def answered(self) -> np.ndarray:
-        """Whether the class, or some target, of each node is known, bool ``[num_nodes]``."""
+        """Whether the class or some target of each node is known, bool ``[num_nodes]``."""
         if self.targets is None:
             return (self.labels >= 0).cpu().numpy()
         return (~torch.isnan(self.targets).all(dim=1)).cpu().numpy()
 
     @property
     def strata(self) -> np.ndarray:
-        """What splits are drawn from in proportion: the classes; without classes, all nodes whose answer is known."""
+        """Groups that splits are stratified by: the classes, or one group of all nodes with a known target."""
         return self.labels.cpu().numpy() if self.targets is None else np.where(self.answered, 0, -1)
 
     @property
     def target_homophily(self) -> float | None:
-        """How alike neighbors are where there are targets, see :mod:`unifilter.graph.target_homophily`; else ``None``.
+        """Homophily of the targets, see :mod:`unifilter.graph.target_homophily`.
 
-        It is ``None`` too where no edge joins two nodes whose targets are known.
+        ``None`` for classification, and if no edge joins two nodes with known targets.
         """
         if self.targets is None:
             return None
@@ -246,17 +247,17 @@ class NodeDataset:
 
     @property
     def class_values(self) -> np.ndarray:
-        """What is predicted: the names of the classes, labels or targets, or their numbers where they have none."""
+        """Names of the classes, labels or targets; without names, their numbers."""
         if self.targets is not None:
             return np.array(self.target_names or [f"target {index}" for index in range(self.num_outputs)])
         return np.array(self.class_names or [str(index) for index in range(self.num_classes)])
 
     @cached_property
     def checksum(self) -> str:
-        """SHA-256 of the content: edges and weights, features as they are now, or the table in their place, and labels.
+        """SHA-256 of the content: edges and weights, features as scaled now (or the table), and labels.
 
-        It is the same on every machine, wherever the data was found, whether the features are sparse or dense, and
-        whatever the order of the columns of a table.
+        It does not depend on the machine, the source of the data, whether features are sparse or dense, or the order of
+        the columns of a table.
         """
         digest = hashlib.sha256(b"unifilter data set, form 1\n")
         self.graph.update_digest(digest)
@@ -270,18 +271,19 @@ class NodeDataset:
         return digest.hexdigest()
 
     def scaled(self, scaling: FeatureScaling) -> NodeDataset:
-        """The same data with each row of the features divided by its absolute sum (``"row"``) or its length (``"l2"``),
-        or with columns of mean 0 and deviation 1 (``"standard"``).
+        """The same data with scaled features.
 
-        Rows of zeros stay zero. Sparse features stay sparse: their columns are divided, but not centered.
+        ``"row"`` divides each row by the sum of its absolute values, ``"l2"`` by its Euclidean norm. ``"standard"``
+        gives columns mean 0 and standard deviation 1. Rows of zeros stay zero. Sparse features stay sparse: their
+        columns are divided, but not centered.
         """
         check_choice("features", scaling, SCALINGS)
         if scaling == self.feature_scaling:
             return self
         if self.table is not None:
             raise ValueError(
-                f"the features of {self.name!r} are columns of a table, each of which has its own scale: leave out "
-                f'features="{scaling}"'
+                f"the features of {self.name!r} are columns of a table, which are scaled when they are encoded: "
+                f'leave out features="{scaling}"'
             )
         if scaling == "raw" or self.feature_scaling != "raw":
             raise ValueError(
@@ -292,7 +294,7 @@ class NodeDataset:
         return self.with_checked(features=scaled, feature_scaling=scaling)
 
     def with_checked(self, **changes: Any) -> NodeDataset:
-        """The same data with some attributes changed to what is known to be right: nothing is checked again."""
+        """Copy with some attributes replaced, without validation. The values must be valid."""
         other = copy.copy(self)
         other.__dict__.pop("checksum", None)
         for name, value in changes.items():
@@ -300,22 +302,22 @@ class NodeDataset:
         return other
 
     def split(self, name: str | None = None, index: int = 0) -> Split:
-        """One split by the name of its rule.
+        """Return one split by the name of its rule.
 
         Args:
             name: One of ``splits``, or a rule that is drawn on demand: ``"stratified"``, 60/20/20 in every class;
-                ``"60"``, the random 60/20/20 splits of the polynomial papers; the same with other shares, such as
+                ``"60"``, the random 60/20/20 splits of the polynomial papers; other shares, such as
                 ``"random-48-32-20"``; or LINKX's ``"linkx-50-25-25"``. ``"48"`` is short for the 48/32/20 masks of
-                Geom-GCN, which come with the files. By default ``default_split``.
-            index: Which of its splits, from 0.
+                Geom-GCN, which come with the files. Default: ``default_split``.
+            index: Index of the split, from 0.
         """
         name = self.default_split if name is None else name
         if isinstance(index, bool) or not isinstance(index, (int, np.integer)) or index < 0:
             raise ValueError(f"the index of a split must be a whole number of at least 0, not {index!r}: pass 0")
         if not self.answered.any():
             raise ValueError(
-                f"{self.name!r} has no labels, so there is nothing to learn from and no split: add them; in a table "
-                "they are a column label, target or label:NAME"
+                f"{self.name!r} has no labels, so it cannot be split: add labels; in a table they are a column label, "
+                "target or label:NAME"
             )
         if name in _DRAWN and name not in self.splits:
             return self._draw(name, int(index))
@@ -329,24 +331,24 @@ class NodeDataset:
 
     @property
     def default_split(self) -> str:
-        """The split that is used unless another is asked for.
+        """The split that is used by default.
 
-        On a benchmark it is the literature's. On other data it is ``"given"``, or the first of the splits that come
-        with it; where none do, ``"stratified"``, which leaves no class out.
+        For a benchmark it is the split of the literature. For other data it is ``"given"``, or the first of the splits
+        that come with it, or else ``"stratified"``, which leaves no class out.
         """
         given = "given" if "given" in self.splits else next(iter(self.splits), "stratified")
         return self.literature_split or given
 
     @property
     def split_names(self) -> tuple[str, ...]:
-        """What to choose from: the default split, the others that come with the data, and two drawn on demand."""
+        """Names to choose from: the default split, the others that come with the data, and two drawn on demand."""
         named: dict[str, str] = {}
         for name in (self.default_split, *self.splits, "stratified", "60"):
-            named.setdefault(_full_name(name), name)  # a split that has a short name is there once
+            named.setdefault(_full_name(name), name)  # lists a split under one name only
         return tuple(named.values())
 
     def num_splits(self, name: str | None = None) -> int:
-        """How many splits a rule is meant to have: all that come with the data, or ten.
+        """Number of splits of a rule: all that come with the data, or ten.
 
         Args:
             name: As in :meth:`split`.
@@ -355,7 +357,7 @@ class NodeDataset:
         return len(self.splits.get(full, range(_NUM_DRAWN)))
 
     def missing_classes(self, split: Split) -> dict[str, list[str]]:
-        """The names of the classes that a split leaves out of ``"train"``, ``"val"`` and ``"test"``."""
+        """Names of the classes without a node in ``"train"``, ``"val"`` and ``"test"``."""
         names = self.class_values.tolist()
         if self.targets is not None:
             return {"train": [], "val": [], "test": []}
@@ -363,7 +365,7 @@ class NodeDataset:
         return {part: [names[label] for label in labels] for part, labels in missing.items()}
 
     def is_literature_split(self, split: Split) -> bool:
-        """Whether papers report results on this split: it is the benchmark's, or comes with its files."""
+        """Whether papers report results on this split: the split of the benchmark, or one that comes with its files."""
         return bool(self.literature_split) and split.name in (*self.splits, _full_name(self.literature_split))
 
     def _split_set(self, name: str) -> tuple[Split, ...]:
@@ -389,13 +391,13 @@ class NodeDataset:
         return linkx_split(self.strata, seed)
 
     def to_data(self, split: str | None = None, *, sparse: bool = False) -> Data:
-        """A PyG ``Data`` with ``x``, ``edge_index``, ``y`` and, where there are splits, masks.
+        """Convert the data set to a PyG ``Data`` with ``x``, ``edge_index``, ``y`` and, if there are splits, masks.
 
-        Undirected edges are there in both directions, directed ones in theirs.
+        Undirected edges are listed in both directions, directed edges in one.
 
         Args:
-            split: Whose masks: a name that :meth:`split` takes; by default the first of ``splits``. The masks have
-                shape ``[num_nodes, number of splits]``.
+            split: The splits to convert to masks, by a name that :meth:`split` accepts. Default: the first of
+                ``splits``. The masks have shape ``[num_nodes, number of splits]``.
             sparse: Keep sparse features sparse, as a torch CSR tensor.
         """
         require("pyg", what="to_data")
@@ -431,23 +433,23 @@ class NodeDataset:
         metric: Metric = "accuracy",
         direction: Direction = "undirected",
     ) -> NodeDataset:
-        """A data set from a PyG ``Data``: ``x``, ``edge_index``, ``y`` and, where it has them, weights and masks.
+        """A data set from a PyG ``Data`` with ``x``, ``edge_index``, ``y`` and, optionally, weights and masks.
 
         Args:
             data: The graph. Without ``y``, every label is unknown. Masks, ``[num_nodes]`` or ``[num_nodes, splits]``,
                 become the splits ``"given"``.
-            name: Name of the data set; by default ``data.name``, else ``"data"``.
-            metric: How it is scored.
-            direction: Whether the direction of edges counts, as in :meth:`unifilter.Graph.from_edges`.
+            name: Name of the data set. Default: ``data.name``, or ``"data"``.
+            metric: Default metric.
+            direction: Whether edges are directed, as in :meth:`unifilter.Graph.from_edges`.
         """
         if getattr(data, "x", None) is None:
             raise ValueError("this Data object has no features: set data.x (a [num_nodes, num_features] tensor) first")
-        features = pack_features(data.x)  # first: a matrix without columns may say any number of nodes
+        features = pack_features(data.x)  # first, because a matrix without columns can claim any number of nodes
         graph = Graph.from_data(data, direction=direction)
         y = getattr(data, "y", None)
         labels = torch.full((graph.num_nodes,), -1) if y is None else y
         if labels.ndim == 2 and labels.shape[1] == 1:
-            labels = labels[:, 0]  # OGB's form
+            labels = labels[:, 0]  # as in OGB
         return cls(
             name=str(getattr(data, "name", "data")) if name is None else name,
             graph=graph,
@@ -460,14 +462,14 @@ class NodeDataset:
 
 
 def _checked_labels(labels: Any, names: tuple[str, ...], nodes: int) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Class indices and the names of the classes; labels without names may have gaps and be of any size."""
+    """Class indices and class names. Labels without names may have gaps and be of any size."""
     if not names:
         indices, found = consecutive_labels(labels, nodes)
         in_order = np.array_equal(found, np.arange(len(found)))
         return indices, () if in_order else tuple(map(str, found.tolist()))
     if len(names) > nodes:
         raise ValueError(
-            f"there are {len(names)} class_names for {nodes} nodes, more classes than nodes: name those classes that "
+            f"there are {len(names)} class_names for {nodes} nodes, more classes than nodes: name only classes that "
             "occur, or leave class_names out"
         )
     indices = as_labels(labels, nodes)
@@ -480,7 +482,7 @@ def _checked_labels(labels: Any, names: tuple[str, ...], nodes: int) -> tuple[np
 
 
 def _checked_targets(task: TaskName, targets: Any, nodes: int) -> Tensor | None:
-    """Float64 ``[nodes, targets]``, finite or NaN; of labels 1, 0 or NaN."""
+    """Float64 ``[nodes, targets]``, finite or NaN. Multilabel targets are 1, 0 or NaN."""
     if (targets is None) != (task == "classification"):
         raise ValueError(
             f"task={task!r} " + ("has no targets: pass them" if targets is None else "takes labels, not targets")
@@ -493,20 +495,20 @@ def _checked_targets(task: TaskName, targets: Any, nodes: int) -> Tensor | None:
         raise ValueError(f"targets must have shape [{nodes}] or [{nodes}, targets], not {list(values.shape)}")
     if torch.isinf(values).any():
         node = int(torch.isinf(values).any(dim=1).nonzero()[0])
-        raise ValueError(f"the target of node {node} is infinite: correct it, or make it NaN, which means unknown")
+        raise ValueError(f"the target of node {node} is infinite: correct it, or set it to NaN if it is unknown")
     if task == "multilabel":
         wrong = ~(torch.isnan(values) | (values == 0) | (values == 1)).all(dim=1)
         if wrong.any():
             node = int(wrong.nonzero()[0])
             raise ValueError(
-                f"the labels of node {node} are {values[node].tolist()}: a label is 1 (there), 0 (not there) or NaN "
-                "(unknown)"
+                f"the labels of node {node} are {values[node].tolist()}: a label must be 1 (present), 0 (absent) or "
+                "NaN (unknown)"
             )
     return values
 
 
 def short_split_name(name: str) -> str:
-    """The short name of a rule of splits, such as ``"48"`` for ``"geom-gcn-48-32-20"``, if it has one."""
+    """The short name of a split, such as ``"48"`` for ``"geom-gcn-48-32-20"``, if there is one."""
     return next((short for short, full in _SHORT_NAMES.items() if full == name), name)
 
 

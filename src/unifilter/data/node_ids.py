@@ -1,4 +1,4 @@
-"""Ids of nodes as text: what edges refer to, and what messages call a node."""
+"""Node ids as text. Edges and messages refer to nodes by id."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from unifilter._internal.problems import Problems
 
 
 def read_ids(values: Sequence[Any], column: str, where: str) -> list[str]:
-    """Ids as text, from text or whole numbers; ``None`` is missing and refused.
+    """Convert ids to text. Text and integers are accepted; ``None`` means missing and raises an error.
 
     Args:
         values: One id per row.
@@ -26,7 +26,7 @@ def read_ids(values: Sequence[Any], column: str, where: str) -> list[str]:
     if decimal:
         row, value = decimal[0]
         problems.add(
-            f"{where}: {column} {value} in row {row} is a decimal number: ids are text or whole numbers"
+            f"{where}: {column} {value} in row {row} is a decimal number: ids must be text or integers"
             f"{_in_all('rows', len(decimal))}"
         )
     problems.raise_if_any()
@@ -34,7 +34,7 @@ def read_ids(values: Sequence[Any], column: str, where: str) -> list[str]:
 
 
 def number_ids(ids: Sequence[str], where: str) -> dict[str, int]:
-    """The row of each id, counted from 0; ids must differ.
+    """Map each id to its row, counted from 0. Ids must be unique.
 
     Args:
         ids: One id per row.
@@ -45,7 +45,7 @@ def number_ids(ids: Sequence[str], where: str) -> dict[str, int]:
         first = next(row for row, name in enumerate(ids) if number[name] != row)
         raise ValueError(
             f"{where}: id {ids[first]!r} is in rows {first + 1} and {ids.index(ids[first], first + 1) + 1}: ids must "
-            f"differ{_in_all('ids', len(ids) - len(number))}"
+            f"be unique{_in_all('ids', len(ids) - len(number))}"
         )
     return number
 

@@ -1,4 +1,4 @@
-"""From features as users have them to what a network takes: fitted on training nodes, stored with the model as data."""
+"""Preparation of user features for a network: fitted on training nodes, stored with the model as plain data."""
 
 from __future__ import annotations
 
@@ -20,50 +20,50 @@ from unifilter.data.table_encoder import TableEncoder
 
 
 class DataWarning(UserWarning):
-    """New data differs from the training data in a way that the model can live with."""
+    """New data differs from the training data in a way that does not prevent a prediction."""
 
 
 class Preparation(ABC):
-    """What is done to features before a network sees them."""
+    """The preprocessing of features for a network."""
 
     @property
     @abstractmethod
     def num_features(self) -> int:
-        """How many columns a network gets."""
+        """Number of columns of the prepared features."""
 
     @property
     @abstractmethod
     def names(self) -> tuple[str, ...] | None:
-        """What these columns are called; ``None`` where the features have no names."""
+        """Names of the prepared columns; ``None`` if the features have no names."""
 
     @property
     def columns_in(self) -> tuple[str, ...] | None:
-        """The names of the user's columns; ``None`` where the features have no names."""
+        """Names of the user's columns; ``None`` if the features have no names."""
         return None
 
     @property
     def groups(self) -> tuple[int, ...] | None:
-        """For each column of a network, which of the user's columns it is from."""
+        """For each prepared column, the index of the user's column it comes from."""
         return None
 
     @abstractmethod
     def prepare(self, x: Any, dtype: torch.dtype) -> Tensor:
-        """Features for a network; what is wrong with them is an error, what was made to fit a :class:`DataWarning`."""
+        """Prepare features. Invalid features raise an error; features that were adapted emit a :class:`DataWarning`."""
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
-        """As plain data."""
+        """The preparation as plain data."""
 
 
 @dataclass(frozen=True, eq=False)
 class ArrayPreparation(Preparation):
-    """For a matrix of numbers: one of four scalings.
+    """Preparation of a numeric matrix: one of four scalings.
 
     Attributes:
         columns: Number of columns.
         scaling: ``"raw"``, ``"row"``, ``"l2"`` or ``"standard"``.
-        center, scale: For ``"standard"``, what is subtracted from each column and what it is divided by then. Sparse
-            features are not centered, which would fill them.
+        center, scale: For ``"standard"``, the mean to subtract from each column and the standard deviation to divide it
+            by. Sparse features are not centered, because that would make them dense.
     """
 
     columns: int
@@ -97,7 +97,7 @@ class ArrayPreparation(Preparation):
     def prepare(self, x: Any, dtype: torch.dtype) -> Tensor:
         if isinstance(x, Table) or is_frame(x):
             raise ValueError(
-                "the model was trained on an array, and x is a table: pass an array with the same columns, or train "
+                "the model was trained on an array, but x is a table: pass an array with the same columns, or train "
                 "the model on a table"
             )
         features = pack_features(x, dtype)
@@ -111,13 +111,13 @@ class ArrayPreparation(Preparation):
         return self.apply(features)
 
     def apply(self, features: Tensor) -> Tensor:
-        """The same for features that are known to be right."""
+        """Like :meth:`prepare`, without validation."""
         if self.scaling == "raw":
             return features
         if self.scaling != "standard":
             return scale_rows(features, self.scaling)
         if self.center is None and features.layout == torch.strided:
-            # Trained on sparse features: what is dense here is treated as they were.
+            # The model was trained on sparse features, so dense ones are not centered either.
             return (features.double() / torch.from_numpy(self.scale)).to(features.dtype)
         if features.layout == torch.sparse_csr and self.center is not None:
             features = features.to_dense()
@@ -143,10 +143,10 @@ class ArrayPreparation(Preparation):
 
 @dataclass(frozen=True, eq=False)
 class TablePreparation(Preparation):
-    """For a table: columns are matched by name and encoded by their kind.
+    """Preparation of a table: columns are matched by name and encoded by their type.
 
     Attributes:
-        encoder: What was learned from the training rows.
+        encoder: The encoder fitted on the training rows.
     """
 
     encoder: TableEncoder
@@ -173,7 +173,7 @@ class TablePreparation(Preparation):
         if not isinstance(x, Table):
             columns = ", ".join(map(repr, self.encoder.feature_names_in))
             raise ValueError(
-                f"the model was trained on a table with the columns {columns}, and x is a {type(x).__name__}: pass a "
+                f"the model was trained on a table with the columns {columns}, but x is a {type(x).__name__}: pass a "
                 "DataFrame with these columns"
             )
         encoded = self.encoder.encode(x)
@@ -182,7 +182,7 @@ class TablePreparation(Preparation):
         return pack_features(encoded.matrix, dtype)
 
     def prepare_known(self, table: Table, dtype: torch.dtype) -> Tensor:
-        """The same for the table that the training rows are from: what they lack of it is no surprise."""
+        """Like :meth:`prepare` for the table that contains the training rows, without warnings."""
         return pack_features(self.encoder.encode(table).matrix, dtype)
 
     def to_dict(self) -> dict[str, Any]:
@@ -190,7 +190,7 @@ class TablePreparation(Preparation):
 
 
 def preparation_from_dict(values: Mapping[str, Any]) -> Preparation:
-    """What :meth:`Preparation.to_dict` described."""
+    """Restore a preparation from :meth:`Preparation.to_dict`."""
     if values["kind"] == "table":
         return TablePreparation(TableEncoder.from_dict(values["encoder"]))
     center, scale = (None if values[name] is None else np.array(values[name]) for name in ("center", "scale"))
@@ -199,7 +199,7 @@ def preparation_from_dict(values: Mapping[str, Any]) -> Preparation:
 
 
 def _mean_and_deviation(features: Tensor, rows: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-    """Of each column over some rows; a constant column has the deviation 1, so that it can be divided by."""
+    """Mean and standard deviation of each column over some rows. The deviation of a constant column is set to 1."""
     if features.layout == torch.sparse_csr:
         import scipy.sparse as sp
 
@@ -208,13 +208,13 @@ def _mean_and_deviation(features: Tensor, rows: np.ndarray | None) -> tuple[np.n
         matrix = matrix if rows is None else matrix[rows]
         count, columns = matrix.shape
         mean = np.bincount(matrix.indices, matrix.data, minlength=columns) / count
-        # Not the mean of squares less the squared mean: where these are close, rounding errors would be left.
+        # The mean of squares minus the squared mean would leave only rounding errors where the two are close.
         stored = np.bincount(matrix.indices, (matrix.data - mean[matrix.indices]) ** 2, minlength=columns)
         zeros = count - np.bincount(matrix.indices, minlength=columns)
         deviation = np.sqrt((stored + zeros * mean**2) / count)
     else:
         dense = features.double() if rows is None else features[torch.as_tensor(rows)].double()
         mean, deviation = dense.mean(dim=0).numpy(), dense.std(dim=0, correction=0).numpy()
-    # Rounding leaves a constant column a tiny spread.
+    # Rounding gives constant columns a tiny deviation.
     constant = deviation <= 1e-12 * np.maximum(np.abs(mean), 1e-300)
     return mean, np.where(constant, 1.0, deviation)

@@ -1,4 +1,4 @@
-"""Which nodes are for training, validation and testing: the rules of the literature, and one for new data."""
+"""Splits into training, validation and test nodes: the rules of the literature, and one for new data."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from torch import Tensor
 
 from unifilter._internal.checks import as_labels
 
-# The ten seeds of UniFilter's published code. BernNet, ChebNetII and EvenNet have 4198936517, 4023022221 and 629014539
-# in the second, fourth and eighth place, AdaptKry 2519445423 and 1254279832 in the second and fourth.
+# The ten seeds of UniFilter's published code. BernNet, ChebNetII and EvenNet use 4198936517, 4023022221 and 629014539
+# as the second, fourth and eighth seed, AdaptKry 2519445423 and 1254279832 as the second and fourth.
 SEEDS = (1941488137, 25190, 983997847, 12591, 4019585660, 2108550661, 1648766618, 329014539, 3212139042, 2424918363)
 
-# What the parts of a split are called in messages.
+# Names of the parts of a split in messages.
 PART_NAMES = {"train": "training", "val": "validation", "test": "test"}
 
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """Three disjoint sets of nodes, and what is needed to draw them again.
+    """Three disjoint sets of nodes, and how to draw them again.
 
     Attributes:
-        name: The rule the nodes were drawn by, such as ``"random-60-20-20"`` or ``"geom-gcn-48-32-20"``.
-        index: Which of the splits of that rule this is, from 0.
+        name: The rule that drew the nodes, such as ``"random-60-20-20"`` or ``"geom-gcn-48-32-20"``.
+        index: Index of the split among those of the rule, from 0.
         train, val, test: Node indices in ascending order, int64.
-        seed: What the generator was started with; ``None`` where the split came from a file.
+        seed: Random seed of the split; ``None`` if the split came from a file.
     """
 
     name: str
@@ -44,19 +44,19 @@ class Split:
 
 
 def random_split(labels: Any, train: float = 0.6, val: float = 0.2, seed: int | None = None, index: int = 0) -> Split:
-    """A split as the papers on polynomial filters draw it, node for node.
+    """A random split as the papers on polynomial filters draw it, node for node.
 
-    With n labeled nodes in C classes, ``round(train * n / C)`` nodes are drawn from *each class*, in the order of the
-    classes; a class with fewer goes into the training set whole. ``round(val * n)`` of the rest are drawn for
-    validation, and what is left is for testing. So where classes differ in size this is not 60/20/20, and a small class
-    may never be tested: on Cora two of the seven are not.
+    With n labeled nodes in C classes, ``round(train * n / C)`` training nodes are drawn from *each class*, in the order
+    of the classes. A class with fewer nodes goes entirely into the training set. ``round(val * n)`` of the remaining
+    nodes are drawn for validation, and the others are the test nodes. With classes of different sizes this is not
+    60/20/20, and small classes may have no test node: on Cora, two of the seven have none.
 
     Args:
-        labels: Class indices ``[num_nodes]``; nodes with -1 are never drawn and do not count.
-        train: Share of the labeled nodes to train on.
-        val: Share of the labeled nodes to validate on.
-        seed: Starts the generator; by default ``SEEDS[index]``.
-        index: Which of the splits of this rule it is.
+        labels: Class indices ``[num_nodes]``; nodes with -1 are ignored.
+        train: Training nodes as a share of the labeled nodes.
+        val: Validation nodes as a share of the labeled nodes.
+        seed: Random seed. Default: ``SEEDS[index]``.
+        index: Index of the split, from 0.
 
     Example:
         >>> import numpy as np
@@ -77,7 +77,7 @@ def random_split(labels: Any, train: float = 0.6, val: float = 0.2, seed: int | 
     drawn = []
     for label in range(num_classes):
         members = np.flatnonzero(known == label)
-        # A class of exactly this size is still drawn from, which moves the generator on.
+        # A class of exactly this size is also drawn from, because that advances the generator as in the published code.
         drawn.append(members if len(members) < per_class else rng.choice(members, per_class, replace=False))
     training = np.concatenate([np.empty(0, dtype=np.int64), *drawn])
     rest = np.setdiff1d(labeled, training)
@@ -87,38 +87,38 @@ def random_split(labels: Any, train: float = 0.6, val: float = 0.2, seed: int | 
 
 
 def named_random_splits(labels: Any, name: str) -> tuple[Split, ...] | None:
-    """The ten random splits that a name such as ``"random-48-32-20"`` stands for; ``None`` where it is no such name.
+    """The ten random splits for a name such as ``"random-48-32-20"``, or ``None`` for other names.
 
     Args:
         labels: As in :func:`random_split`.
-        name: The shares of the three parts in percent.
+        name: ``random-`` and the shares of the three parts in percent.
     """
     shares = re.fullmatch(r"random-(\d+)-(\d+)-(\d+)", name)
     if shares is None:
         return None
     train, val, test = map(int, shares.groups())
     if train + val + test != 100:
-        raise ValueError(f"the shares of {name!r} add up to {train + val + test}: they must be 100 percent in all")
+        raise ValueError(f"the shares of {name!r} add up to {train + val + test}: they must add up to 100 percent")
     return tuple(random_split(labels, train / 100, val / 100, seed, index) for index, seed in enumerate(SEEDS))
 
 
 def stratified_split(
     labels: Any, train: float = 0.6, val: float = 0.2, seed: int = 0, class_names: Sequence[str] = ()
 ) -> Split:
-    """A split for new data: every class is divided in proportion, with at least one node in each of the three parts.
+    """A split for new data: every class is divided in proportion, with at least one node in each part.
 
     Args:
-        labels: Class indices ``[num_nodes]``; nodes with -1 are never drawn. A class needs three labeled nodes.
-        train: Share of each class to train on.
-        val: Share of each class to validate on.
-        seed: Starts the generator; also the index of the split.
-        class_names: What the classes are called in messages.
+        labels: Class indices ``[num_nodes]``; nodes with -1 are ignored. A class needs three labeled nodes.
+        train: Training nodes as a share of each class.
+        val: Validation nodes as a share of each class.
+        seed: Random seed, and index of the split.
+        class_names: Class names for messages.
 
     Example:
         >>> import numpy as np
         >>> from unifilter.data.splits import stratified_split
         >>> split = stratified_split(np.array([0] * 50 + [1] * 5))
-        >>> split, int((split.test >= 50).sum())  # one of the five small ones is tested
+        >>> split, int((split.test >= 50).sum())  # one of the five nodes of class 1 is a test node
         (Split('stratified-60-20-20', index=0, train=33, val=11, test=11, seed=0), 1)
     """
     _check_shares(train, val)
@@ -143,13 +143,13 @@ def stratified_split(
 def linkx_split(labels: Any, seed: int) -> Split:
     """A split by LINKX's rule: half of the labeled nodes for training, a quarter for validation, the rest for testing.
 
-    Classes are not balanced. LINKX takes the first ``int(n / 2)`` and the next ``int(n / 4)`` nodes of a permutation by
-    numpy's legacy generator, and so does this; the fixed splits published with Penn94 and the other graphs have no
-    seed and can only be read from their files.
+    Classes are not balanced. As in LINKX, the training and validation nodes are the first ``int(n / 2)`` and the next
+    ``int(n / 4)`` nodes of a permutation by numpy's legacy generator. The fixed splits published with Penn94 and other
+    graphs have no seed and must be read from their files.
 
     Args:
-        labels: Class indices ``[num_nodes]``; nodes with -1 are never drawn.
-        seed: Starts the generator; also the index of the split.
+        labels: Class indices ``[num_nodes]``; nodes with -1 are ignored.
+        seed: Random seed, and index of the split.
     """
     known = _labels(labels)
     labeled = np.flatnonzero(known >= 0)
@@ -160,19 +160,19 @@ def linkx_split(labels: Any, seed: int) -> Split:
 
 
 def masks_to_splits(name: str, train: Any, val: Any, test: Any) -> tuple[Split, ...]:
-    """Splits from bool masks in PyG's form, one column a split.
+    """Convert boolean masks in PyG's form, one column per split, to splits.
 
     Args:
-        name: What the rule is called.
-        train: Bool ``[num_nodes, num_splits]``, or ``[num_nodes]``. A mask of one dimension beside masks of two belongs
-            to every split, as in PyG's WikiCS.
-        val: Likewise.
-        test: Likewise.
+        name: Name of the rule.
+        train: Boolean ``[num_nodes, num_splits]``, or ``[num_nodes]``. If some masks have two dimensions, a mask with
+            one dimension belongs to every split, as in PyG's WikiCS.
+        val: Like ``train``.
+        test: Like ``train``.
     """
     masks = [_mask(part, mask) for part, mask in zip(("train", "val", "test"), (train, val, test), strict=True)]
     num_nodes, num_splits = masks[0].shape[0], max(mask.shape[1] for mask in masks)
     if num_splits == 0:
-        raise ValueError(f"the masks of {name!r} hold no split, one of them is {list(masks[0].shape)}: leave them out")
+        raise ValueError(f"the masks of {name!r} contain no split, shape {list(masks[0].shape)}: leave them out")
     for part, mask in zip(("val", "test"), masks[1:], strict=True):
         if mask.shape[0] != num_nodes:
             raise ValueError(
@@ -181,7 +181,7 @@ def masks_to_splits(name: str, train: Any, val: Any, test: Any) -> tuple[Split, 
     for part, mask in zip(("train", "val", "test"), masks, strict=True):
         if mask.shape[1] not in (1, num_splits):
             raise ValueError(
-                f"the {part} mask of {name!r} has {mask.shape[1]} columns where another has {num_splits}: "
+                f"the {part} mask of {name!r} has {mask.shape[1]} columns but another has {num_splits}: "
                 "pass the same number of splits in each"
             )
     columns = [np.broadcast_to(mask, (num_nodes, num_splits)).T for mask in masks]
@@ -194,8 +194,9 @@ def masks_to_splits(name: str, train: Any, val: Any, test: Any) -> tuple[Split, 
 
 
 def check_split(split: Split, labels: Any) -> None:
-    """Refuses a split that could not be trained, tuned or tested on: every part must be a set of existing, labeled
-    nodes, none may be empty, and no node may be in two of them.
+    """Check that a split can be trained, tuned and tested on.
+
+    The parts must be disjoint, non-empty sets of existing, labeled nodes.
     """
     known = _labels(labels)
     _check_parts(split, len(known))
@@ -209,18 +210,18 @@ def check_split(split: Split, labels: Any) -> None:
 
 
 def missing_classes(split: Split, labels: Any, num_classes: int) -> dict[str, list[int]]:
-    """The classes that a split leaves out, by part: those of some labeled nodes, but of none in that part.
+    """Classes that occur among the labeled nodes but not in a part of a split, for each part.
 
     Args:
         split: The split.
         labels: Class indices ``[num_nodes]``; -1 is unknown.
-        num_classes: How many classes there are.
+        num_classes: Number of classes.
 
     Example:
         >>> import numpy as np
         >>> from unifilter.data.splits import missing_classes, random_split
         >>> labels = np.array([0] * 90 + [1] * 10)
-        >>> missing_classes(random_split(labels), labels, 2)  # 30 nodes of each class to train on, or all there are
+        >>> missing_classes(random_split(labels), labels, 2)  # all 10 nodes of class 1 are training nodes
         {'train': [], 'val': [1], 'test': [1]}
     """
     known = _labels(labels)
@@ -239,14 +240,14 @@ def check_classes(
     allow: bool = False,
     remedy: str = "pass split='stratified', label more nodes of it, or pass allow_missing_classes=True to train anyway",
 ) -> None:
-    """Refuses a split that leaves a class out of training, validation or testing: its score would not be about it.
+    """Reject a split in which a class has no training, validation or test node, unless this is allowed.
 
     Args:
         split: The split.
         labels: Class indices ``[num_nodes]``; -1 is unknown.
-        class_names: What the classes are called; by default their numbers.
-        allow: Whether to let such a split pass.
-        remedy: What the message advises.
+        class_names: Class names for messages. Default: the class indices.
+        allow: Accept such a split.
+        remedy: Advice at the end of the message.
     """
     known = _labels(labels)
     missing = missing_classes(split, known, max(len(class_names), int(known.max(initial=-1)) + 1))
@@ -268,14 +269,14 @@ def _check_parts(split: Split, num_nodes: int) -> None:
         if nodes.ndim != 1 or not np.issubdtype(nodes.dtype, np.integer):
             raise ValueError(
                 f"the {part} set of {_title(split)} must be a list of node indices, not {nodes.dtype} of shape "
-                f"{list(nodes.shape)}: masks become splits with masks_to_splits"
+                f"{list(nodes.shape)}: convert masks with masks_to_splits"
             )
         if len(nodes) == 0:
             raise ValueError(f"the {part} set of {_title(split)} is empty: it needs at least one node")
         outside = nodes[(nodes < 0) | (nodes >= num_nodes)]
         if len(outside):
             raise ValueError(
-                f"the {part} set of {_title(split)} names node {outside[0]}, which does not exist: nodes are 0 to "
+                f"the {part} set of {_title(split)} contains node {outside[0]}, which does not exist: nodes are 0 to "
                 f"{num_nodes - 1}"
             )
         counts += np.bincount(nodes, minlength=num_nodes)
@@ -283,7 +284,7 @@ def _check_parts(split: Split, num_nodes: int) -> None:
     if len(twice):
         where = " and ".join(part for part, nodes in _parts(split) for _ in range(int((nodes == twice[0]).sum())))
         raise ValueError(
-            f"node {twice[0]} is listed more than once in {_title(split)}, in {where}: it may be in one set, once "
+            f"node {twice[0]} is listed more than once in {_title(split)}, in {where}: list each node once "
             f"({len(twice)} such node{'s' * (len(twice) != 1)} in all)"
         )
 
@@ -319,7 +320,7 @@ def _named(rule: str, train: float, val: float) -> str:
 def _check_shares(train: float, val: float) -> None:
     if not (train > 0 and val > 0 and train + val < 1):
         raise ValueError(
-            f"train={train} and val={val} must be positive and leave a share for testing: pass, say, 0.6 and 0.2"
+            f"train={train} and val={val} must be positive and leave a share for testing: pass 0.6 and 0.2, for example"
         )
 
 

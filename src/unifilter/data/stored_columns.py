@@ -1,4 +1,4 @@
-"""Encoders of columns as dictionaries that JSON holds, and back; what is read is checked."""
+"""Conversion of column encoders to JSON-serializable dictionaries and back, with validation."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ _Reader = Callable[[Any], bool]
 
 
 def column_to_dict(encoder: ColumnEncoder) -> dict[str, Any]:
-    """Numbers, strings, booleans and lists."""
+    """The encoder as numbers, strings, booleans and lists."""
     entries = {"kind": encoder.kind, **asdict(encoder)}
     return {name: list(value) if isinstance(value, tuple) else value for name, value in entries.items()}
 
 
 def column_from_dict(entries: Any) -> ColumnEncoder:
-    """The encoder that :func:`column_to_dict` stored.
+    """Restore an encoder from :func:`column_to_dict`.
 
     Raises:
-        ValueError: Where the entries are not as it stores them.
+        ValueError: If the entries are not valid.
     """
     kind = entries.get("kind") if isinstance(entries, Mapping) else None
     if not isinstance(kind, str) or kind not in _KINDS:

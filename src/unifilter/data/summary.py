@@ -1,4 +1,4 @@
-"""What a data set is like: its size, its homophily, and how far its test nodes are copies of training nodes."""
+"""Summary of a data set: size, homophily, and how many test nodes duplicate training nodes."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ from unifilter.graph import (
 
 @dataclass(frozen=True)
 class ClassSize:
-    """One class, or one of several labels that a node can have.
+    """The size of a class or label.
 
     Attributes:
-        name: What it is called.
-        nodes: Nodes that are of it, or have it.
-        share: Their share of all labeled nodes.
+        name: Name of the class or label.
+        nodes: Number of nodes with it.
+        share: Share of all labeled nodes.
     """
 
     name: str
@@ -45,39 +45,40 @@ class ClassSize:
 
 @dataclass(frozen=True)
 class DatasetSummary:
-    """The figures that decide how to read a result on a data set.
+    """Figures that matter for interpreting results on a data set.
 
-    Two nodes are *duplicates* when they have the same neighbors, at least one, and the same known label; weights do
-    not matter. A model that has seen one of them knows the other: `"A critical look at the evaluation of GNNs under
+    Two nodes are *duplicates* if they have the same neighbors, at least one, and the same known label; edge weights
+    are ignored. A model that has seen one of them knows the other: `"A critical look at the evaluation of GNNs under
     heterophily" <https://arxiv.org/abs/2302.11640>`_ (Platonov et al. 2023) found many in chameleon and squirrel.
 
     Attributes:
-        name: The data set.
-        nodes, edges, features, classes: Counts; an undirected edge counts once, self-loops do not. The features of a
-            table are its columns; where nodes have several labels, these are the classes.
-        task: What is learned.
+        name: Name of the data set.
+        nodes, edges, features, classes: Counts. An undirected edge counts once, self-loops do not count. For a table,
+            ``features`` is the number of its columns. For multilabel classification, ``classes`` is the number of
+            labels.
+        task: The learning task.
         labeled: Nodes with a known label.
-        class_sizes: Every class, or label, with its nodes, the largest first.
-        targets: The numbers to predict.
+        class_sizes: Size of every class or label, the largest first.
+        targets: Summaries of the numbers to predict.
         isolated: Nodes without neighbors.
-        edge_homophily, node_homophily, class_homophily, adjusted_homophily: See :mod:`unifilter.graph`; ``None``
-            where a measure is not defined, as for a single class or without an edge between labeled nodes.
-        target_homophily: The homophily of several labels per node, or of numbers; ``None`` for classes.
-        same_neighbors: Nodes with exactly the neighbors, at least one, of some other node.
-        duplicates: Those of them where the other one also has the same known label.
-        edge_facts: What the edge list was like before it became a graph; ``None`` where that is not known.
-        direction: Whether the direction of edges counts, as in :meth:`unifilter.Graph.from_edges`.
-        self_loops: What became of self-loops, as there.
-        columns: The columns of a table; empty where the features are an array.
-        nonzero_share: Share of the entries of the features that are not zero; this and what follows is ``None`` for a
-            table.
+        edge_homophily, node_homophily, class_homophily, adjusted_homophily: See :mod:`unifilter.graph`; ``None`` where
+            a measure is undefined, for example for a single class or without an edge between labeled nodes.
+        target_homophily: Homophily of multilabel or regression targets; ``None`` for classification.
+        same_neighbors: Nodes that have exactly the same neighbors, at least one, as another node.
+        duplicates: Those among them whose label is also known and the same.
+        edge_facts: Facts about the original edge list; ``None`` if unknown.
+        direction: Whether edges are directed, as in :meth:`unifilter.Graph.from_edges`.
+        self_loops: Treatment of self-loops, as in :meth:`unifilter.Graph.from_edges`.
+        columns: Summaries of the columns of a table; empty if the features are an array.
+        nonzero_share: Share of nonzero entries of the features. This and the next four are ``None`` for a table.
         constant_columns: Features with the same value at every node.
-        smallest_deviation, largest_deviation: Of the standard deviations of the other features; ``None`` without any.
-        scale_spread: The largest divided by the smallest.
-        split: The split described, ``None`` without one.
-        train, val, test: Its sizes.
-        leak: Share of its test nodes that are duplicates of a training node.
-        missing_classes: Names of the classes without a node in its ``train``, ``val`` and ``test`` part.
+        smallest_deviation, largest_deviation: Range of the standard deviations of the other features; ``None`` if all
+            are constant.
+        scale_spread: The largest standard deviation divided by the smallest.
+        split: The split described; ``None`` without one.
+        train, val, test: Sizes of its parts.
+        leak: Share of the test nodes that are duplicates of a training node.
+        missing_classes: Names of the classes without a node in ``train``, ``val`` and ``test``.
     """
 
     name: str
@@ -115,18 +116,18 @@ class DatasetSummary:
 
 
 def describe(dataset: NodeDataset, split: Split | None = None) -> DatasetSummary:
-    """The figures of a data set and, where one is given, of a split of it.
+    """Summarize a data set and, optionally, a split of it.
 
     Example:
         >>> from unifilter.data.summary import describe
         >>> from unifilter.datasets.synthetic import binary_tree
         >>> summary = describe(binary_tree())
-        >>> summary.nodes, summary.edges, summary.same_neighbors  # 32 pairs of leaves share their parent
+        >>> summary.nodes, summary.edges, summary.same_neighbors  # 32 pairs of leaves share a parent
         (127, 126, 64)
     """
     labels = dataset.labels.cpu().numpy()
     group = _same_neighbors(dataset.graph)
-    # One number for each pair of neighbors and label; -1 where either is missing.
+    # One number per combination of neighbors and label; -1 if either is missing.
     kind = np.where((group >= 0) & (labels >= 0), group * (labels.max(initial=0) + 1) + labels, -1)
     figures: dict[str, Any] = {}
     if split is not None:
@@ -200,7 +201,7 @@ def _feature_figures(features: Tensor) -> dict[str, Any]:
 
 
 def _same_neighbors(graph: Graph) -> np.ndarray:
-    """One number for each set of neighbors, ``[num_nodes]``; -1 at isolated nodes."""
+    """A number for each distinct set of neighbors, ``[num_nodes]``; -1 for isolated nodes."""
     start, neighbors = graph.row_start.cpu().numpy(), graph.neighbors.cpu().numpy()
     number: dict[bytes, int] = {}
     group = np.full(graph.num_nodes, -1, dtype=np.int64)
@@ -209,13 +210,13 @@ def _same_neighbors(graph: Graph) -> np.ndarray:
         if graph.self_loops != "remove":
             own = own[own != node]
         if len(own):
-            # Neighbors are stored in ascending order, so equal sets are equal bytes.
+            # Neighbors are sorted, so equal sets are equal bytes.
             group[node] = number.setdefault(own.tobytes(), len(number))
     return group
 
 
 def _repeated(group: np.ndarray) -> int:
-    """How many nodes share their number with another; -1 is no number."""
+    """How many nodes share their group with another node; -1 means no group."""
     _, sizes = np.unique(group[group >= 0], return_counts=True)
     return int(sizes[sizes > 1].sum())
 
@@ -224,4 +225,4 @@ def _where_defined(measure: Callable[[Graph, Any], float], dataset: NodeDataset)
     try:
         return measure(dataset.graph, dataset.labels)
     except ValueError:
-        return None  # the data set itself has been checked: what is left to refuse is a measure without a value
+        return None  # the data set is valid, so the error means that the measure is undefined

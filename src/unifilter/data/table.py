@@ -1,4 +1,4 @@
-"""A table with one row per node: named columns of numbers, dates and categories."""
+"""Tables with one row per node: named columns of numbers, dates and categories."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from unifilter.data.node_ids import number_ids, read_ids
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Table:
-    """Named columns, one row per node; :class:`~unifilter.data.TableEncoder` turns them into features.
+    """Named columns with one row per node. :class:`~unifilter.data.TableEncoder` turns them into features.
 
-    Build one with :meth:`from_frame` or :meth:`from_columns`, which recognize what each column holds.
+    Create a table with :meth:`from_frame` or :meth:`from_columns`, which recognize the type of each column.
 
     Attributes:
-        columns: Values by name. A column is float64 (numbers; NaN is missing), datetime64[ns] (dates; NaT is missing)
-            or an array of objects (categories: str or bool; ``None`` is missing).
-        ids: What the rows are called, an array of str; ``None`` where they have no names.
-        where: What the table is called in messages, such as the name of its file.
-        id_name: What the column with the ids is called.
+        columns: Values by column name. A column is float64 (numbers; NaN is missing), datetime64[ns] (dates; NaT is
+            missing) or an array of objects (categories: str or bool; ``None`` is missing).
+        ids: Ids of the rows, an array of str; ``None`` if the rows have no names.
+        where: Name of the table in messages, such as its file name.
+        id_name: Name of the column with the ids.
 
     Example:
         >>> from unifilter.data import Table
@@ -55,10 +55,12 @@ class Table:
         problems = Problems()
         for name, values in self.columns.items():
             if len(values) != self.num_rows:
-                problems.add(f"{self.where}: column {name!r} has {len(values)} rows, not {self.num_rows}: fill it up")
+                problems.add(
+                    f"{self.where}: column {name!r} has {len(values)} rows, not {self.num_rows}: pass one value per row"
+                )
             elif not _is_column(values):
                 problems.add(
-                    f"{self.where}: column {name!r} holds {values.dtype}, not finite float64, datetime64[ns], or "
+                    f"{self.where}: column {name!r} contains {values.dtype}, not finite float64, datetime64[ns], or "
                     "objects that are str, bool or None: build the table with Table.from_columns"
                 )
         problems.raise_if_any()
@@ -73,18 +75,17 @@ class Table:
         *,
         categorical: Collection[str] = (),
     ) -> Table:
-        """A table from columns of any type: numbers, dates, text, true and false, in arrays or lists.
+        """Create a table from columns of any type: numbers, dates, text or booleans, in arrays or lists.
 
-        Text counts as what it says: ``"12"`` and ``"1,200.50"`` are numbers, ``"2024-03-01"`` and
-        ``"2024-03-01 12:30"`` are dates. ``None``, NaN and empty text are missing values. One error lists everything
-        that is wrong with the columns.
+        Text is parsed: ``"12"`` and ``"1,200.50"`` are numbers, ``"2024-03-01"`` and ``"2024-03-01 12:30"`` are dates.
+        ``None``, NaN and empty text are missing values. A single error lists all problems of the columns.
 
         Args:
-            columns: Values by name; ``None`` is missing.
-            ids: What the rows are called; optional.
-            where: What the table is called in messages.
-            id_name: What the column with the ids is called.
-            categorical: Names of columns that are categories whatever their values look like.
+            columns: Values by column name; ``None`` is missing.
+            ids: Ids of the rows; optional.
+            where: Name of the table in messages.
+            id_name: Name of the column with the ids.
+            categorical: Names of columns to treat as categories even if their values look like numbers or dates.
         """
         problems, recognized = Problems(), {}
         for name, values in columns.items():
@@ -100,16 +101,16 @@ class Table:
 
     @classmethod
     def from_frame(cls, frame: Any, where: str = "x", *, id_name: str = "id") -> Table:
-        """A table from a pandas DataFrame.
+        """Create a table from a pandas DataFrame.
 
-        The ids are its column ``id_name``; without one, its index, unless that only counts the rows or repeats itself.
-        A column of pandas' type ``category`` holds categories even where they look like numbers. Times with a zone are
+        The ids are the column ``id_name``; without one, the index, unless it only counts the rows or has duplicates.
+        A column of pandas' type ``category`` contains categories even if they look like numbers. Times with a zone are
         converted to UTC.
 
         Args:
             frame: The DataFrame.
-            where: What it is called in messages.
-            id_name: The column with the ids.
+            where: Name of the table in messages.
+            id_name: Name of the column with the ids.
         """
         problems = Problems()
         names = [str(name) for name in frame.columns]
@@ -143,18 +144,18 @@ class Table:
         return tuple(self.columns)
 
     def row_name(self, row: int) -> str:
-        """What a row is called in messages."""
+        """Name of a row in messages."""
         return _row_name(self.ids, row)
 
     def check_categories(self) -> None:
-        """The check of the training table: text of which (almost) every value differs makes no categories."""
+        """Check that text columns of a training table repeat their values, as categories must."""
         _check_categories(self.columns, self.where)
 
     def take(self, rows: Any) -> Table:
         """The table with some of its rows.
 
         Args:
-            rows: Row numbers or a bool mask, as numpy takes them.
+            rows: Row numbers or a boolean mask, as for numpy indexing.
         """
         other = copy.copy(self)
         object.__setattr__(other, "columns", {name: values[rows] for name, values in self.columns.items()})
@@ -162,14 +163,14 @@ class Table:
         return other
 
     def update_digest(self, digest: Any) -> None:
-        """Add the ids and the columns to a digest of :mod:`hashlib`; the order of the columns does not matter."""
+        """Add the ids and the columns to a :mod:`hashlib` digest. The order of the columns does not matter."""
         ids = None if self.ids is None else self.ids.tolist()
         digest.update(json.dumps(["table", self.num_rows, ids]).encode())
         for name in sorted(self.columns):
             values = self.columns[name]
             digest.update(json.dumps([name, values.dtype.kind]).encode())
             if values.dtype.kind == "f":
-                # One NaN and one zero, however they were computed.
+                # Normalize NaN and negative zero.
                 digest.update((np.where(np.isnan(values), np.nan, values) + 0.0).astype("<f8").tobytes())
             elif values.dtype.kind == "M":
                 digest.update(values.astype("<i8").tobytes())

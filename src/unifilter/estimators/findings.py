@@ -1,4 +1,4 @@
-"""Whether training came to anything: a model that has learned nothing says so."""
+"""Detection of models that have learned nothing."""
 
 from __future__ import annotations
 
@@ -9,35 +9,35 @@ from torch import Tensor
 from unifilter.data import Metric
 from unifilter.training import History, MultiLabel, Regression, Task
 
-# A prediction that varies less than this share of the target's deviation is constant for all purposes.
+# Predictions that vary less than this share of the target's standard deviation count as constant.
 _CONSTANT = 1e-3
-# Weights of a filter that changed by less than this share of their size are where they started.
+# Filter weights that changed by less than this share of their size count as unchanged.
 _UNMOVED = 0.02
 
 
 class NothingLearnedWarning(UserWarning):
-    """The trained model is no better than a constant answer."""
+    """The trained model is no better than a constant prediction."""
 
 
 def nothing_learned(
     task: Task, outputs: Tensor, history: History, metric: Metric, val: np.ndarray, names: np.ndarray
 ) -> str:
-    """A sentence where a model has learned nothing; empty where it has.
+    """A sentence if a model has learned nothing, otherwise an empty string.
 
     Args:
-        task: What was learned, on the CPU.
-        outputs: Of all nodes, on the CPU.
-        history: What happened in training.
-        metric: What was measured on the validation nodes.
+        task: The task, on the CPU.
+        outputs: Outputs for all nodes, on the CPU.
+        history: The training history.
+        metric: The metric on the validation nodes.
         val: The validation nodes.
-        names: Of the classes.
+        names: Class names.
     """
     if isinstance(task, Regression):
         if bool((outputs.std(dim=0, correction=0) < _CONSTANT).all()):
             return "It predicts nearly the same number for every node: it has learned nothing."
         return ""
     if metric == "roc_auc":
-        # A model that ranks rare classes well may still give every node the same answer.
+        # A model that ranks rare classes well may still predict the same class for every node.
         if history.best_epoch >= 0 and history.best_score <= 0.5:
             return "It ranks the validation nodes no better than chance: it has learned nothing."
         return ""
@@ -60,7 +60,7 @@ def nothing_learned(
 
 
 def filter_unmoved(before: Tensor | None, after: Tensor | None) -> bool:
-    """Whether the weights of a filter are where they started; never so for a method without any."""
+    """Whether the weights of a filter did not change in training; false for a method without filter weights."""
     if before is None or after is None or before.shape != after.shape:
         return False
     return bool((after - before).abs().max() <= _UNMOVED * before.abs().max())

@@ -1,4 +1,4 @@
-"""Train a method on a problem: every candidate of it, the best on the validation nodes kept."""
+"""Train a method on a problem: all of its candidates, keeping the best on the validation nodes."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from unifilter.estimators.trained_model import TrainedModel, check_outputs
 from unifilter.methods import Learner, Method, Problem
 from unifilter.training import Checkpoint, History, Regression, Task, train
 
-# At least this many rows are predicted at once, which keeps the cores busy.
+# Minimum number of rows per prediction batch, which keeps the cores busy.
 _ROWS_AT_ONCE = 1024
-# Columns of one unit differ by less: counts of words by a few hundred.
+# Columns with the same unit differ by less: word counts by a few hundred.
 _WIDE_SPREAD = 1000.0
 
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """What training came to.
+    """The result of training.
 
     Attributes:
         model: The trained model.
-        history: What happened in training.
-        logits: Outputs for every node of the graph it was trained on, ``[num_nodes, outputs]``, on the CPU.
-        task: The known answers, on the CPU.
-        refit: Whether the weights have seen the validation nodes since they were scored.
+        history: The training history.
+        logits: Outputs for every node of the training graph, ``[num_nodes, outputs]``, on the CPU.
+        task: The task with its targets, on the CPU.
+        refit: Whether the weights were refitted on the validation nodes after these were scored.
     """
 
     model: TrainedModel
@@ -45,11 +45,11 @@ class Fitted:
 
     @property
     def method(self) -> Method:
-        """The method, with every setting that was left open filled in."""
+        """The method, with every open setting filled in."""
         return self.model.method
 
     def scores(self, nodes: Tensor) -> dict[str, float]:
-        """Every metric on some nodes."""
+        """All metrics on some nodes."""
         return self.task.scores(self.logits[nodes], nodes)
 
 
@@ -63,20 +63,21 @@ def fit(
     fingerprint: str = "",
     on_epoch: Callable[[History], object] | None = None,
 ) -> Fitted:
-    """Build the method's model for a problem and train it; the same seed gives the same result.
+    """Build a method's model for a problem and train it. The same seed gives the same result.
 
-    Of a method that leaves settings open every candidate is trained, and the best on the validation nodes is kept. The
-    time in its history is that of all.
+    If the method leaves settings open, every candidate is trained, and the best on the validation nodes is kept. The
+    time in its history is the total of all candidates.
 
     Args:
-        method: The method with its hyper-parameters.
+        method: The method with its hyperparameters.
         problem: The data and the nodes.
-        label: What the progress bar is called.
+        label: Label of the progress bar.
         verbose: Whether to show progress.
-        checkpoint: A file to save the state to, and to go on from if it is there; further candidates have files of
-            their own beside it, see :func:`delete_checkpoints`.
-        fingerprint: What the checkpoint must be of.
-        on_epoch: Called with the history after every epoch; ``True`` stops there. See :func:`unifilter.training.train`.
+        checkpoint: File to save the state to, and to resume from if it exists. Further candidates have separate files
+            beside it, see :func:`delete_checkpoints`.
+        fingerprint: Identifies the run in the checkpoint.
+        on_epoch: Called with the history after every epoch; ``True`` stops training. See
+            :func:`unifilter.training.train`.
     """
     if problem.task.name not in method.tasks:
         raise ValueError(
@@ -104,22 +105,22 @@ def fit(
 
 
 def _warn_of_scales(method: Method, problem: Problem) -> None:
-    """Columns in different units: those with large numbers drown the others."""
+    """Warn if columns have very different scales, so that those with large numbers dominate."""
     features = problem.dataset.features if problem.dataset.table is None else None
     if features is None or method.features not in ("raw", "row") or features.layout != torch.strided:
         return
     spread = scale_spread(features)
     if spread > _WIDE_SPREAD:
         warnings.warn(
-            f"the standard deviations of the feature columns differ by a factor of {spread:.2g}, and with "
-            f'features="{method.features}" the columns with large numbers drown the others: use features="standard"',
+            f"the standard deviations of the feature columns differ by a factor of {spread:.2g}, so with "
+            f'features="{method.features}" the columns with large numbers dominate: use features="standard"',
             DataWarning,
             stacklevel=3,
         )
 
 
 def delete_checkpoints(method: Method, checkpoint: Path) -> None:
-    """Remove what :func:`fit` of a method has saved."""
+    """Delete the checkpoints of :func:`fit`."""
     for number in range(len(method.candidates())):
         _of_candidate(checkpoint, number).unlink(missing_ok=True)
 
@@ -132,7 +133,7 @@ def _train(
     checkpoint: Checkpoint | None,
     on_epoch: Callable[[History], object] | None,
 ) -> tuple[Learner, History, bool]:
-    """The trained learner, what happened, and whether its filter stayed where it started."""
+    """The trained learner, its history, and whether its filter weights did not change."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(method.seed)
         learner = method.build(problem)
@@ -171,13 +172,13 @@ def _filter_of(learner: Learner) -> Tensor | None:
 def _finish(
     requested: Method, method: Method, learner: Learner, history: History, unmoved: bool, problem: Problem
 ) -> Fitted:
-    """The model on its own, and what it says of every node."""
+    """The trained model, and its outputs for every node."""
     if learner.finish is not None:
         learner.finish()
     learner.model.eval()
     every = torch.arange(problem.dataset.num_nodes, device=problem.workspace.device)
-    # Not more rows than in training, so that this last pass needs no more memory. A model that computes the whole graph
-    # each time does so once.
+    # Batches no larger than in training, so that this pass needs no more memory. A model that processes the whole graph
+    # does so once.
     rows = max(len(problem.train), _ROWS_AT_ONCE) if learner.row_wise else len(every)
     if learner.everywhere is not None:
         logits = learner.everywhere()
@@ -185,7 +186,7 @@ def _finish(
         logits = torch.cat([learner.forward(part) for part in torch.split(every, rows)]).cpu()
     check_outputs(logits)
     task, names = problem.task.to("cpu"), problem.dataset.class_values
-    # Validation nodes that the weights have seen say nothing about how sure the model may be.
+    # Validation nodes used for refitting cannot be used for calibration.
     calibration = Calibration() if learner.refit else calibrate(task, logits, problem.val)
     center, scale = (task.center.numpy(), task.scale.numpy()) if isinstance(task, Regression) else (None, None)
     model = TrainedModel(
@@ -211,7 +212,7 @@ def _of_candidate(checkpoint: Path, number: int) -> Path:
 
 
 def _rank(history: History) -> tuple[float, float]:
-    """The score on the validation nodes, and among equals the loss, which tells more where they are few."""
+    """The validation score, with the validation loss as a tie-breaker, which is more informative for few nodes."""
     if history.best_epoch < 0:
         return -math.inf, -math.inf
     return history.best_score, -history.val_loss[history.best_epoch]

@@ -1,4 +1,4 @@
-"""What users pass to an estimator, in the one form that the rest works with."""
+"""Conversion of the arguments of estimators."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from unifilter.graph import Graph, as_graph
 
 
 def is_data(value: Any) -> bool:
-    """Whether something is a PyG ``Data``, which brings features, labels and masks of its own."""
+    """Whether a value is a PyG ``Data``, which contains features, labels and masks."""
     return not isinstance(value, Graph) and hasattr(value, "edge_index")
 
 
 def graph_and_features(graph: Any, x: Any) -> tuple[Graph, Any]:
-    """A graph of any form, and features: those of a PyG ``Data`` where none are given."""
+    """The graph as a :class:`Graph`, and the features; those of a PyG ``Data`` by default."""
     if is_data(graph) and x is None:
         x = getattr(graph, "x", None)
-    # An edge list does not know of isolated nodes with the highest numbers, the features do.
+    # An edge list does not contain isolated nodes at the end; the number of rows of the features does.
     rows = None
     if isinstance(graph, (Tensor, np.ndarray)):
         rows = x.num_rows if isinstance(x, Table) else x.shape[0] if len(getattr(x, "shape", ())) == 2 else None
@@ -30,18 +30,18 @@ def graph_and_features(graph: Any, x: Any) -> tuple[Graph, Any]:
 
 
 def mask_of(data: Any, name: str, given: Any) -> Any:
-    """What is given, or else the mask of a PyG ``Data``."""
+    """The given mask, or that of a PyG ``Data``."""
     mask = getattr(data, f"{name}_mask", None) if given is None else given
     if mask is not None and getattr(mask, "ndim", 1) == 2:
         raise ValueError(
-            f"{name}_mask has shape {list(mask.shape)}, one column a split: pick one, for instance "
+            f"{name}_mask has shape {list(mask.shape)}, one column per split: select one, for example "
             f"data.{name}_mask[:, 0]"
         )
     return mask
 
 
 def pick(nodes: Any, num_nodes: int) -> Tensor:
-    """Node indices in the order they were given in; of a mask, in ascending order; ``None`` is all."""
+    """Node indices in the given order; in ascending order for a mask; all nodes for ``None``."""
     if nodes is None:
         return torch.arange(num_nodes)
     mask = as_node_mask(nodes, num_nodes, "nodes")
@@ -50,13 +50,13 @@ def pick(nodes: Any, num_nodes: int) -> Tensor:
 
 
 def node_column(nodes: Any) -> Any:
-    """Node indices as scikit-learn passes them: a column of one number per row is as good as a list."""
+    """Node indices as passed by scikit-learn, possibly as a column ``[rows, 1]``."""
     values = np.asarray(nodes)
     return values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
 
 
 def answers_at(nodes: Any, y: Any, num_nodes: int) -> np.ndarray:
-    """Answers of some nodes as answers of all: ``None`` where there is none, NaN in a matrix of several per node."""
+    """Spread targets of some nodes over all nodes; unknown ones are ``None``, or NaN in a matrix."""
     chosen = pick(nodes, num_nodes).numpy()
     values = y.detach().cpu().numpy() if isinstance(y, Tensor) else np.asarray(y)
     if values.ndim == 2 and values.shape[1] > 1 and len(values) == len(chosen):
@@ -66,26 +66,24 @@ def answers_at(nodes: Any, y: Any, num_nodes: int) -> np.ndarray:
     values = values if isinstance(y, Tensor) else np.asarray(y, dtype=object)
     values = values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
     if values.shape != chosen.shape:
-        raise ValueError(
-            f"y must have one answer per node that is named, shape {list(chosen.shape)}, not {list(values.shape)}"
-        )
+        raise ValueError(f"y must have one value per node, shape {list(chosen.shape)}, not {list(values.shape)}")
     everywhere = np.full(num_nodes, None, dtype=object)
     everywhere[chosen] = values
     return everywhere
 
 
 def as_table(x: Any) -> Table | None:
-    """A DataFrame or a table as a table; ``None`` where features are an array."""
+    """A DataFrame or table as a table; ``None`` for an array."""
     return Table.from_frame(x) if is_frame(x) else x if isinstance(x, Table) else None
 
 
 def node_weights(weights: Any, nodes: Any, num_nodes: int) -> np.ndarray | None:
-    """How much each node counts, float64 ``[num_nodes]``.
+    """Weight of each node, float64 ``[num_nodes]``.
 
     Args:
-        weights: What the user gave: one number a node, or one for each of ``nodes``.
-        nodes: The nodes that these are of; ``None`` for all.
-        num_nodes: Of the graph.
+        weights: User weights, one per node or one for each of ``nodes``.
+        nodes: The nodes of the weights; ``None`` for all.
+        num_nodes: Number of nodes of the graph.
     """
     if weights is None:
         return None
@@ -101,7 +99,7 @@ def node_weights(weights: Any, nodes: Any, num_nodes: int) -> np.ndarray | None:
     wrong = np.flatnonzero(~(np.isfinite(values) & (values >= 0)))
     if len(wrong):
         raise ValueError(
-            f"sample_weight of node {chosen[wrong[0]]} is {values[wrong[0]]}: weights are finite and not negative"
+            f"sample_weight of node {chosen[wrong[0]]} is {values[wrong[0]]}: weights must be finite and not negative"
         )
     everywhere = np.zeros(num_nodes)
     everywhere[chosen] = values

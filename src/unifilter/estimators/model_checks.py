@@ -1,4 +1,4 @@
-"""What a model file says about its model, compared with the numbers in it before anything is built."""
+"""Checks of the header of a model file against its tensors, before the model is built."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from unifilter.graph import Direction
 from unifilter.methods import Method, ModelShape
 from unifilter.nn import GraphModule
 
-# Settings that say how the model was trained; they can be as large as they like.
+# Settings of training, which may have any size.
 _OF_TRAINING = ("seed", "epochs", "batch_size", "patience", "window")
-# A hop or a layer may come without numbers of its own. So many cost seconds at most.
+# Hops and layers may have no parameters of their own. This many take seconds at most.
 _ALWAYS_FINE = 1000
 
 
@@ -41,16 +41,16 @@ _ENTRIES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "method": (lambda value: isinstance(value, str), "a name"),
     "settings": (lambda value: isinstance(value, dict), "a dict"),
     "requested": (lambda value: isinstance(value, dict), "a dict"),
-    "in_channels": (_is_count, "a whole number of at least 1"),
-    "num_outputs": (_is_count, "a whole number of at least 1"),
+    "in_channels": (_is_count, "an integer of at least 1"),
+    "num_outputs": (_is_count, "an integer of at least 1"),
     "facts": (lambda value: isinstance(value, dict), "a dict"),
-    "classes": (_are_classes, "a list of strings or of whole numbers"),
+    "classes": (_are_classes, "a list of strings or integers"),
     "dtype": (lambda value: value in ("float32", "float64"), "float32 or float64"),
     "preparation": (lambda value: isinstance(value, dict), "a dict"),
     "task": (lambda value: isinstance(value, str) and value in TASK_METRICS, f"one of {', '.join(TASK_METRICS)}"),
     "temperature": (lambda value: _is_number(value) and value > 0, "a positive number"),
-    "target_center": (lambda value: value is None or _are_numbers(value), "a list of numbers, or nothing"),
-    "target_scale": (lambda value: value is None or _are_numbers(value), "a list of numbers, or nothing"),
+    "target_center": (lambda value: value is None or _are_numbers(value), "a list of numbers, or null"),
+    "target_scale": (lambda value: value is None or _are_numbers(value), "a list of numbers, or null"),
     "nothing_learned": (lambda value: isinstance(value, str), "a text"),
     "filter_unmoved": (lambda value: isinstance(value, bool), "true or false"),
     "direction": (lambda value: value in get_args(Direction), f"one of {', '.join(get_args(Direction))}"),
@@ -58,7 +58,7 @@ _ENTRIES: dict[str, tuple[Callable[[Any], bool], str]] = {
 
 
 def check_header(header: Mapping[str, Any]) -> None:
-    """Refuses entries that are missing, of another kind, or contradict one another."""
+    """Check that all entries are present, valid and consistent."""
     for name, (fits, what) in _ENTRIES.items():
         if name not in header or not fits(header[name]):
             raise ValueError(f"its {name} must be {what}, not {_short(header.get(name))}")
@@ -73,9 +73,9 @@ def check_header(header: Mapping[str, Any]) -> None:
 
 
 def check_sizes(settings: Mapping[str, Any], shape: ModelShape, tensors: Mapping[str, Tensor]) -> None:
-    """Refuses sizes that the stored numbers are too few for.
+    """Reject sizes that are too large for the number of stored parameters.
 
-    A network is made of loops over its layers and hops, so it is too late to look at it once it is there.
+    This is checked before the network is built, because building it loops over its layers and hops.
     """
     stored = sum(tensor.numel() for tensor in tensors.values())
     sizes = {"in_channels": shape.in_channels, "num_outputs": shape.num_outputs}
@@ -87,28 +87,28 @@ def check_sizes(settings: Mapping[str, Any], shape: ModelShape, tensors: Mapping
 
 
 def check_tensors(method: Method, shape: ModelShape, double: bool, tensors: Mapping[str, Tensor]) -> None:
-    """Refuses tensors of other names, shapes or types than those of the network that the settings make.
+    """Check that names, shapes and types of the tensors match the network defined by the settings.
 
-    That network is made without memory for its numbers, however large it would be.
+    That network is built on the meta device, without memory for its parameters.
     """
     with torch.device("meta"):
         network = method.network(shape)
     wanted = (network.double() if double else network).state_dict()
     late = _late_buffers(network)
     if missing := sorted(wanted.keys() - tensors.keys() - late):
-        raise ValueError(f"it has no tensor {missing[0]!r}, which its settings ask for")
+        raise ValueError(f"it has no tensor {missing[0]!r}, which its settings require")
     if unknown := sorted(tensors.keys() - wanted.keys() - late):
-        raise ValueError(f"it has a tensor {_short(unknown[0])}, which its settings do not ask for")
+        raise ValueError(f"it has a tensor {_short(unknown[0])}, which does not belong to its settings")
     for name, tensor in tensors.items():
         if name not in late and (tensor.shape, tensor.dtype) != (wanted[name].shape, wanted[name].dtype):
             raise ValueError(
-                f"its tensor {name!r} is {tensor.dtype} of shape {list(tensor.shape)}, but its settings ask for "
+                f"its tensor {name!r} is {tensor.dtype} of shape {list(tensor.shape)}, but its settings require "
                 f"{wanted[name].dtype} of shape {list(wanted[name].shape)}"
             )
 
 
 def _late_buffers(network: GraphModule) -> set[str]:
-    """Buffers that a network has once it has seen a graph, of a size that is the graph's."""
+    """Buffers that a network creates when it first sees a graph, with the size of that graph."""
     return {
         f"{prefix}.{name}".lstrip(".")
         for prefix, module in network.named_modules()
@@ -118,9 +118,9 @@ def _late_buffers(network: GraphModule) -> set[str]:
 
 
 def _short(value: Any) -> str:
-    """A value for a message, however long it is."""
+    """A value for a message, shortened if it is long."""
     try:
         text = repr(value)
-    except ValueError:  # Python does not write out integers of thousands of digits
+    except ValueError:  # Python does not print integers with thousands of digits
         text = "a number of thousands of digits"
     return text if len(text) <= 60 else text[:57] + "..."

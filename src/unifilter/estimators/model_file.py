@@ -1,7 +1,7 @@
-"""A trained model as a file: tensors and settings, no code.
+"""Model files: tensors and settings, without code.
 
-The format is safetensors. Its metadata holds one JSON document with the method's name and settings, the classes, and
-a digest of the whole file.
+The format is safetensors. Its metadata contains a JSON document with the method's name and settings, the classes,
+and a digest of the whole file.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ from unifilter.methods import METHODS, ModelShape
 
 _FORMAT = 4
 _KEY = "unifilter"
-# A name that no parameter of a network can have.
+# Cannot clash with the name of a parameter.
 _SCORES = "conformal scores"
-# The digest is of the file with this in its place; it occurs nowhere else.
+# The digest is computed with this in its place; it occurs nowhere else.
 _NO_DIGEST = "?" * 64
-# A value of any length may be in a message.
+# Maximum number of characters of a reason in a message.
 _LONGEST_REASON = 500
-_REMEDY = "pass a file that save() wrote, or copy it again"
+_REMEDY = "pass a file written by save(), or copy it again"
 
 
 def save_model(model: TrainedModel, path: str | os.PathLike[str]) -> None:
-    """Write a model to a file, which is whole or not there."""
+    """Write a model to a file, atomically."""
     header = _header(model)
     tensors = {name: value.contiguous() for name, value in model.network.state_dict().items()}
-    if len(model.calibration.scores):  # older versions of safetensors cannot read an empty tensor
+    if len(model.calibration.scores):  # older versions of safetensors cannot read empty tensors
         tensors[_SCORES] = torch.from_numpy(model.calibration.scores).contiguous()
     content = safetensors.torch.save(tensors, {_KEY: json.dumps(header, sort_keys=True)})
     with whole_file(path) as file:
@@ -50,36 +50,36 @@ def save_model(model: TrainedModel, path: str | os.PathLike[str]) -> None:
 
 
 def check_storable(model_or_method: Any) -> None:
-    """Raise a ``ValueError`` where a method could not be rebuilt from a file."""
+    """Raise a ``ValueError`` if a method could not be restored from a file."""
     method = getattr(model_or_method, "method", model_or_method)
     method.plain_settings()
     if METHODS.name_of(type(method)) is None:
         raise ValueError(
-            f"the method {method.name!r} cannot be stored, because it could not be found again by name: register it "
+            f"the method {method.name!r} cannot be stored, because its class has no registered name: register it "
             f"first, register_method({type(method).__name__})"
         )
 
 
 def load_model(path: str | os.PathLike[str]) -> TrainedModel:
-    """Read what :func:`save_model` wrote."""
+    """Load a model written by :func:`save_model`."""
     if not Path(path).is_file():
-        raise FileNotFoundError(f"there is no model file {path}: pass the path of a file that save() wrote")
+        raise FileNotFoundError(f"there is no model file {path}: pass the path of a file written by save()")
     header, tensors = _read(Path(path))
     name = header.get("method")
     if not isinstance(name, str) or name not in METHODS:
         raise ValueError(
-            f"{path} holds a model of the method {name!r}, which is not known here: import the package that defines "
+            f"{path} contains a model of the unknown method {name!r}: import the package that defines "
             "it, which should call register_method, and load the model again"
         )
     try:
         return _model(header, tensors)
-    except Exception as error:  # settings of any kind can be in a file, and fail in any way
+    except Exception as error:  # a file can contain any settings, which can raise any error
         reason = str(error)[:_LONGEST_REASON] or type(error).__name__
-        raise ValueError(f"{path} holds settings or tensors that make no model ({reason}): {_REMEDY}") from error
+        raise ValueError(f"{path} contains invalid settings or tensors ({reason}): {_REMEDY}") from error
 
 
 def _model(header: dict[str, Any], tensors: dict[str, Tensor]) -> TrainedModel:
-    """The model, built when all that the file says fits together."""
+    """Build the model after checking that the contents of the file are consistent."""
     check_header(header)
     family, double = METHODS[header["method"]], header["dtype"] == "float64"
     scores = tensors.pop(_SCORES, torch.empty(0, dtype=torch.float64))
@@ -91,7 +91,7 @@ def _model(header: dict[str, Any], tensors: dict[str, Tensor]) -> TrainedModel:
     check_tensors(method, shape, double, tensors)
     preparation = preparation_from_dict(header["preparation"])
     with torch.random.fork_rng(devices=[]):
-        # The initial weights are replaced at once: drawing them must not change the caller's random numbers.
+        # The initial weights are replaced, so drawing them must not change the caller's random state.
         network = method.network(shape)
     if double:
         network.double()
@@ -143,23 +143,23 @@ def _header(model: TrainedModel) -> dict[str, Any]:
 
 
 def _read(path: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
-    """Header and tensors, checked against the digest."""
+    """Header and tensors, verified with the digest."""
     content = path.read_bytes()
     try:
         tensors = safetensors.torch.load(content)
-        # safetensors gives no access to the metadata of bytes: the file starts with the length of its JSON header.
+        # safetensors gives no access to the metadata of bytes. The file starts with the length of its JSON header.
         metadata = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")]).get("__metadata__", {})
         header = json.loads(metadata.get(_KEY, "{}"))
     except (SafetensorError, ValueError, AttributeError, TypeError, RecursionError) as error:
-        raise ValueError(f"{path} is not a model file, or not a whole one ({error}): {_REMEDY}") from None
+        raise ValueError(f"{path} is not a complete model file ({error}): {_REMEDY}") from None
     if not isinstance(header, dict) or "sha256" not in header:
-        raise ValueError(f"{path} holds tensors, but no UniFilter model: pass a file that save() wrote")
+        raise ValueError(f"{path} contains tensors, but no UniFilter model: pass a file written by save()")
     unsigned = content.replace(str(header["sha256"]).encode(), _NO_DIGEST.encode(), 1)
     if header["sha256"] != hashlib.sha256(unsigned).hexdigest():
-        raise ValueError(f"{path} was changed after it was saved, its digest is wrong: save the model again")
+        raise ValueError(f"{path} has changed since it was saved, its digest is wrong: save the model again")
     if header.get("format") != _FORMAT:
         raise ValueError(
-            f"{path} has format {header.get('format')}, and this version reads {_FORMAT}: "
+            f"{path} has format {header.get('format')}, but this version reads format {_FORMAT}: "
             + ("train and save the model again" if header.get("format") in range(_FORMAT) else "update unifilter")
         )
     return header, tensors

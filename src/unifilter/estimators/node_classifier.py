@@ -1,4 +1,4 @@
-"""Classes, or several labels per node, with any method and the conventions of scikit-learn."""
+"""Node classification and multilabel classification with any method, following scikit-learn's conventions."""
 
 from __future__ import annotations
 
@@ -25,38 +25,37 @@ from unifilter.training import Classification, MultiLabel, Task
 class NodeClassifier(ClassifierMixin, NodeEstimator):  # type: ignore[misc]
     """Node classification with any method.
 
-    There are two ways to use it. ``fit(graph, x, y, train=..., val=...)`` takes the graph with the data. Where
-    ``graph`` and ``x`` are given to the constructor instead, the estimator follows scikit-learn to the letter:
+    There are two ways to use it. ``fit(graph, x, y, train=..., val=...)`` takes the graph with the data. If ``graph``
+    and ``x`` are passed to the constructor instead, the estimator follows scikit-learn's interface exactly:
     ``fit(nodes, y)``, ``predict(nodes)`` and ``score(nodes, y)`` take node indices, so that ``GridSearchCV`` and
     ``cross_val_score`` work.
 
-    With a matrix of 0 and 1 as ``y`` a node can have several labels: ``predict`` then gives a matrix of booleans.
+    If ``y`` is a matrix of 0 and 1, a node can have several labels, and ``predict`` returns a boolean matrix.
 
-    A refit on the same graph and features reuses their factorization.
+    Refitting on the same graph and features reuses their factorization.
 
     Args:
-        method: The name of a method (``unifilter.methods.METHODS`` has them all), or a
-            :class:`unifilter.methods.Method` of your own.
-        class_weight: ``"balanced"`` lets every class count alike in the loss, however many nodes it has; a dict gives
-            each class a weight.
-        graph: A graph to work on, for use with scikit-learn; pass a :class:`unifilter.Graph`, so that clones share it.
+        method: The name of a method (``unifilter.methods.METHODS`` lists all), or a :class:`unifilter.methods.Method`.
+        class_weight: ``"balanced"`` gives every class the same weight in the loss, however many nodes it has; a dict
+            gives the weight of each class.
+        graph: A graph, for use with scikit-learn; pass a :class:`unifilter.Graph`, so that clones share it.
         x: Its features.
-        validation_fraction: Share of the training nodes held out where ``fit`` is given no validation nodes.
-        device: Where to compute; by default the CPU.
-        dtype: ``"float32"``, which features of any kind are converted to, or ``"float64"``.
-        verbose: Show progress.
-        settings: Hyper-parameters of the method, by name.
+        validation_fraction: Share of the training nodes to hold out if ``fit`` gets no validation nodes.
+        device: Device to compute on. Default: the CPU.
+        dtype: Precision that features are converted to, ``"float32"`` or ``"float64"``.
+        verbose: Whether to show progress.
+        settings: Hyperparameters of the method, by name.
 
     Attributes:
         model_: The :class:`unifilter.TrainedModel`.
         classes_: The classes, in the order of the columns of :meth:`predict_proba`.
-        weights_: Learned weights, one per hop or per hop and channel; ``None`` for a method that has none.
-        tau_, homophily_: The mixture and the homophily that were used, or learned; ``None`` where the method has none.
+        weights_: Learned weights, one per hop or per hop and channel; ``None`` for a method without such weights.
+        tau_, homophily_: The tau and homophily that were used or learned; ``None`` if the method has none.
         chosen_: The value of every setting that was left open.
-        history_: Losses and scores, epoch by epoch, of what was kept.
+        history_: Losses and scores of each epoch, for the model that was kept.
         data_: The training data as a :class:`unifilter.data.NodeDataset`.
         n_features_in_: Number of features.
-        feature_names_in_: Names of the columns, where ``x`` was a DataFrame.
+        feature_names_in_: Names of the columns, if ``x`` was a DataFrame.
 
     Example:
         >>> from unifilter import NodeClassifier
@@ -100,10 +99,10 @@ class NodeClassifier(ClassifierMixin, NodeEstimator):  # type: ignore[misc]
         """Probability of each class, ``[nodes, classes]``, calibrated on the validation nodes.
 
         Args:
-            nodes: A mask or indices; by default all nodes. A PyG ``Data`` is taken as the graph.
-            graph: Another graph, for instance one that has grown, in any form that :meth:`fit` takes; what was learned
-                is applied to it.
-            x: Its features; a PyG ``Data`` brings its own.
+            nodes: A mask or indices. Default: all nodes. A PyG ``Data`` is treated as ``graph``.
+            graph: A graph other than that of :meth:`fit`, for example a larger one, in any form accepted by
+                :meth:`fit`.
+            x: Its features; not needed for a PyG ``Data``.
         """
         logits = self._logits(nodes, graph, x)
         return self.model_.probabilities(logits)
@@ -111,15 +110,15 @@ class NodeClassifier(ClassifierMixin, NodeEstimator):  # type: ignore[misc]
     def predict_set(
         self, alpha: float = 0.1, nodes: NodeIndex | None = None, *, graph: Any = None, x: FeatureLike | None = None
     ) -> list[tuple[Any, ...]]:
-        """For each node a set of classes that holds the true one with probability ``1 - alpha``, on average.
+        """For each node, a set of classes that contains the true one with probability ``1 - alpha``, on average.
 
-        These are split-conformal sets from the validation nodes: they hold for nodes drawn as those were. Sets are
-        larger where the model is less sure, and never empty.
+        These are split-conformal sets from the validation nodes. The guarantee holds for nodes exchangeable with those.
+        Sets are larger where the model is less certain, and never empty.
 
         Args:
-            alpha: Share of nodes whose true class may be missed, in (0, 1).
-            nodes: A mask or indices; by default all nodes.
-            graph: Another graph than the one of :meth:`fit`.
+            alpha: Allowed error rate, in (0, 1).
+            nodes: A mask or indices. Default: all nodes.
+            graph: A graph other than that of :meth:`fit`.
             x: Its features.
 
         Returns:
@@ -136,12 +135,12 @@ class NodeClassifier(ClassifierMixin, NodeEstimator):  # type: ignore[misc]
         logits = self._logits(nodes, graph, x)
         if self.model_.task != "classification":
             raise ValueError(
-                "predict_set is for one class per node, and this model has several labels: use predict_proba"
+                "predict_set needs one class per node, but this model has several labels: use predict_proba"
             )
         scores = self.model_.calibration.scores
         if len(scores) == 0:
             raise ValueError(
-                "the model saw its validation nodes in training, so there is nothing to calibrate sets with: "
+                "the model was refitted on its validation nodes, so its sets cannot be calibrated: "
                 "fit it with refit=False"
             )
         probabilities = self.model_.probabilities(logits)
@@ -150,7 +149,7 @@ class NodeClassifier(ClassifierMixin, NodeEstimator):  # type: ignore[misc]
         classes = self.model_.classes.tolist()
         return [tuple(classes[one] for one in ranked if held[one]) for ranked, held in zip(order, inside, strict=True)]
 
-    # scikit-learn's mixin comes first and has one of its own.
+    # scikit-learn's mixin comes first and defines its own score.
     score = NodeEstimator.score
 
     def _answers(self, y: Any, num_nodes: int) -> Answers:
@@ -167,9 +166,7 @@ class NodeClassifier(ClassifierMixin, NodeEstimator):  # type: ignore[misc]
         if self.class_weight is None:
             return weights
         if "targets" in answers.fields:
-            raise ValueError(
-                "class_weight is for one class per node: pass sample_weight where nodes have several labels"
-            )
+            raise ValueError("class_weight needs one class per node: pass sample_weight if nodes have several labels")
         labels, classes = answers.strata, answers.names.tolist()
         if isinstance(self.class_weight, dict):
             per_class = _given_weights(self.class_weight, classes)
@@ -195,15 +192,15 @@ class NodeClassifier(ClassifierMixin, NodeEstimator):  # type: ignore[misc]
     @classmethod
     def _check_task(cls, model: TrainedModel, path: str | os.PathLike[str]) -> None:
         if model.task == "regression":
-            raise ValueError(f"{path} holds a regressor: load it with NodeRegressor.load")
+            raise ValueError(f"{path} contains a regressor: load it with NodeRegressor.load")
 
 
 def _given_weights(given: dict[Any, Any], classes: list[Any]) -> np.ndarray:
     for name, weight in given.items():
         if name not in classes:
             raise ValueError(
-                f"class_weight names {name!r}, which is no class: they are {', '.join(map(repr, classes))}"
+                f"class_weight contains {name!r}, which is not a class: the classes are {', '.join(map(repr, classes))}"
             )
         if not (isinstance(weight, Real) and 0 <= float(weight) < math.inf):
-            raise ValueError(f"class_weight gives {name!r} the weight {weight!r}: pass a number that is not negative")
+            raise ValueError(f"class_weight gives {name!r} the weight {weight!r}: pass a finite, non-negative number")
     return np.array([float(given.get(name, 1.0)) for name in classes])

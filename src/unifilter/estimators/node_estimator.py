@@ -1,4 +1,4 @@
-"""What classifiers and regressors share: the settings of a method, fit, sweep, outputs for nodes, save and load."""
+"""Base class of classifiers and regressors: settings of a method, fit, sweep, predictions, save and load."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ class SweepRow:
     """One point of a sweep.
 
     Attributes:
-        settings: What was set.
-        val_score: What it reached on the validation nodes.
-        epochs: How many epochs were trained.
+        settings: The settings.
+        val_score: Validation score.
+        epochs: Number of epochs trained.
     """
 
     settings: dict[str, Any]
@@ -61,12 +61,13 @@ class SweepRow:
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """What users say of nodes, in the one form that the rest works with.
+    """Targets of nodes, converted from user input.
 
     Attributes:
-        fields: Of a :class:`unifilter.data.NodeDataset`: ``labels`` and ``class_names``, or ``task`` and ``targets``.
-        names: What is predicted, as users have it: classes, or names of labels or targets.
-        strata: What held-out nodes are drawn from in proportion: the class of each node, -1 where nothing is known.
+        fields: Fields of a :class:`unifilter.data.NodeDataset`: ``labels`` and ``class_names``, or ``task`` and
+            ``targets``.
+        names: Classes, or names of labels or targets, as the user knows them.
+        strata: Groups for stratified hold-out: the class of each node, -1 if unknown.
     """
 
     fields: dict[str, Any]
@@ -75,12 +76,12 @@ class Answers:
 
 
 class NodeEstimator(BaseEstimator):  # type: ignore[misc]
-    """The base of :class:`unifilter.NodeClassifier` and :class:`unifilter.NodeRegressor`.
+    """Base class of :class:`unifilter.NodeClassifier` and :class:`unifilter.NodeRegressor`.
 
-    A subclass says in :meth:`_answers` what it makes of ``y``.
+    A subclass converts ``y`` in :meth:`_answers`.
     """
 
-    # What an estimator adds to the settings of its method, with the defaults.
+    # Options that the estimator adds to the settings of its method, with defaults.
     _options: ClassVar[dict[str, Any]] = {
         "graph": None,
         "x": None,
@@ -89,7 +90,7 @@ class NodeEstimator(BaseEstimator):  # type: ignore[misc]
         "dtype": "float32",
         "verbose": False,
     }
-    # What is learned, as far as the defaults of settings depend on it.
+    # The task, which determines defaults of settings.
     _learns: ClassVar[TaskName] = "classification"
 
     def __init__(
@@ -146,9 +147,9 @@ class NodeEstimator(BaseEstimator):  # type: ignore[misc]
         return {**own, **{name: getattr(self, name) for name in self._setting_names()}}
 
     def set_params(self, **params: Any) -> Self:
-        """Change parameters. Another method starts from its own defaults, and keeps what was changed before.
+        """Change parameters. A new method starts with its own defaults, and keeps settings changed before.
 
-        Where a name is refused, nothing is changed.
+        If a name is invalid, nothing is changed.
         """
         before = {**vars(self)}
         try:
@@ -186,29 +187,30 @@ class NodeEstimator(BaseEstimator):  # type: ignore[misc]
         memory_limit: str | int | None = None,
         store: str | os.PathLike[str] | None = None,
     ) -> Self:
-        """Learn from the answers of the training nodes.
+        """Train on the targets of the training nodes.
 
         Args:
             graph: A :class:`unifilter.Graph`, a networkx graph, a scipy sparse adjacency, an edge list
-                ``[2, num_edges]``, or a PyG ``Data`` that has everything: ``x``, ``y``, ``train_mask``, ``val_mask``.
-            x: Features ``[num_nodes, channels]``, dense or sparse, or a pandas DataFrame with one row a node. Columns
-                of a DataFrame are encoded by their kind (numbers, dates, categories) with statistics of the training
-                nodes, and new data is matched by column name.
-            y: The answer for each node. A class of any kind, where -1, ``None`` and NaN mean unknown; for several
-                labels per node 0 and 1 in a matrix, NaN where unknown; for a regressor numbers, NaN where unknown.
-            train: Nodes to learn from, a mask or indices; by default all whose answer is known.
-            val: Nodes for early stopping; by default ``validation_fraction`` of the training nodes.
-            sample_weight: How much each node counts, ``[num_nodes]``.
-            checkpoint: A file that the state is saved to, and that an interrupted fit goes on from.
+                ``[2, num_edges]``, or a PyG ``Data`` with ``x``, ``y`` and, optionally, ``train_mask`` and
+                ``val_mask``.
+            x: Features ``[num_nodes, channels]``, dense or sparse, or a pandas DataFrame with one row per node. Columns
+                of a DataFrame are encoded by type (numbers, dates, categories) with statistics of the training nodes,
+                and new data is matched by column name.
+            y: The target of each node. For classification, classes of any type; -1, ``None`` and NaN mean unknown. For
+                several labels per node, a matrix of 0 and 1, NaN if unknown. For a regressor, numbers, NaN if unknown.
+            train: Training nodes, a mask or indices. Default: all nodes with a known target.
+            val: Validation nodes for early stopping. Default: ``validation_fraction`` of the training nodes.
+            sample_weight: Weight of each node in the loss, ``[num_nodes]``.
+            checkpoint: File to save the state to, from which an interrupted fit resumes.
             on_epoch: Called with the :class:`unifilter.training.History` after every epoch, such as a
-                :class:`unifilter.training.TensorBoardLog`. Where it returns ``True``, training stops there and the best
-                weights are kept.
-            memory_limit: How much memory this process may take, such as ``"4GB"``. Where the factorization exceeds it,
-                it is kept on the disk; UniFilter and its variants can do that. By default everything is in memory, and
-                what does not fit is refused.
-            store: A folder that keeps it for the next time; by default it is deleted with the estimator.
+                :class:`unifilter.training.TensorBoardLog`. If it returns ``True``, training stops and the best weights
+                are kept.
+            memory_limit: Maximum memory of this process, such as ``"4GB"``. A factorization that exceeds it is stored
+                on disk, which UniFilter and its variants support. Default: everything is in memory, and a factorization
+                that does not fit raises an error.
+            store: Folder that keeps the factorization for later. Default: it is deleted with the estimator.
 
-        Where the graph was given to the constructor, call ``fit(nodes, y)`` with node indices and their answers;
+        If the graph was passed to the constructor, call ``fit(nodes, y)`` with node indices and their targets;
         ``sample_weight`` then has one number for each of these nodes.
         """
         nodes: Any = None
@@ -216,7 +218,7 @@ class NodeEstimator(BaseEstimator):  # type: ignore[misc]
             nodes, answers = node_column(graph), x if y is None else y
             if answers is None or (x is not None and y is not None):
                 raise ValueError(
-                    "the graph was given to the constructor, so fit takes nodes and their answers: fit(nodes, y)"
+                    "the graph was passed to the constructor, so fit takes nodes and their targets: fit(nodes, y)"
                 )
             graph, x = graph_and_features(self.graph, self.x)
             y, train = answers_at(nodes, answers, graph.num_nodes), nodes
@@ -225,7 +227,7 @@ class NodeEstimator(BaseEstimator):  # type: ignore[misc]
             train, val = mask_of(graph, "train", train), mask_of(graph, "val", val)
         known_graph, x = graph_and_features(graph, x)
         if x is None or y is None:
-            raise ValueError("fit needs the features x and the answers y: fit(graph, x, y, train=..., val=...)")
+            raise ValueError("fit needs the features x and the targets y: fit(graph, x, y, train=..., val=...)")
         check_choice("dtype", self.dtype, tuple(_DTYPES))
         method = self.build_method()
         found = self._answers(y, known_graph.num_nodes)
@@ -249,7 +251,7 @@ class NodeEstimator(BaseEstimator):  # type: ignore[misc]
             fingerprint=_fingerprint(method, problem),
             on_epoch=on_epoch,
         )
-        # From here on nothing can fail: an estimator never is half of one fit and half of another.
+        # Nothing can fail from here on, so that the estimator never mixes the state of two fits.
         self._adopt(fitted, problem, found.names)
         if saved is not None:
             delete_checkpoints(method, saved)
@@ -259,10 +261,10 @@ class NodeEstimator(BaseEstimator):  # type: ignore[misc]
 
     @abstractmethod
     def _answers(self, y: Any, num_nodes: int) -> Answers:
-        """What ``y`` says."""
+        """Convert ``y`` to targets."""
 
     def _weights(self, weights: np.ndarray | None, answers: Answers, train: np.ndarray) -> np.ndarray | None:
-        """How much each node counts."""
+        """Weight of each node in the loss."""
         return weights
 
     def _dataset(self, graph: Any, x: Any, answers: Answers) -> NodeDataset:
@@ -274,11 +276,12 @@ class NodeEstimator(BaseEstimator):  # type: ignore[misc]
     def sweep(self, **settings: Iterable[Any]) -> list[SweepRow]:
         """Fit every combination of some settings on the data of the last :meth:`fit`.
 
-        The graph is not touched again for other values of ``tau``, ``homophily`` or ``basis``, and factored once for
-        all values of ``hops``. The combination with the best validation score is kept: this estimator becomes it.
+        Other values of ``tau``, ``homophily`` or ``basis`` reuse the factorization, which is computed once for all
+        values of ``hops``. The combination with the best validation score is kept: its settings and model become those
+        of this estimator.
 
         Args:
-            settings: Values to try, by the name of the setting: ``sweep(tau=[0.2, 0.5], hops=[5, 10])``.
+            settings: Values to try, by name of the setting: ``sweep(tau=[0.2, 0.5], hops=[5, 10])``.
         """
         self._check_fitted()
         if self._nodes is None or self.data_ is None:
@@ -295,7 +298,7 @@ class NodeEstimator(BaseEstimator):  # type: ignore[misc]
             fitted = fit(method, problem, verbose=self.verbose, label=label)
             row = SweepRow(given, fitted.history.best_score, fitted.history.epochs)
             rows.append(row)
-            # A fit that diverged at once has no score, and any other is better.
+            # A fit that diverged in the first epoch has no score, and counts as the worst.
             if best is None or row.val_score > best[1].val_score or math.isnan(best[1].val_score):
                 best = fitted, row
         if best is None or not values:
@@ -305,13 +308,13 @@ class NodeEstimator(BaseEstimator):  # type: ignore[misc]
         return rows
 
     def predict(self, nodes: NodeIndex | None = None, *, graph: Any = None, x: FeatureLike | None = None) -> np.ndarray:
-        """The answer for each node: its most probable class, its labels as ``bool [nodes, labels]``, or a number.
+        """Predict the most probable class of each node, its labels as ``bool [nodes, labels]``, or a number.
 
         Args:
-            nodes: A mask or indices; by default all nodes. A PyG ``Data`` is taken as the graph.
-            graph: Another graph, for instance one that has grown, in any form that :meth:`fit` takes; what was learned
-                is applied to it.
-            x: Its features; a PyG ``Data`` brings its own.
+            nodes: A mask or indices. Default: all nodes. A PyG ``Data`` is treated as ``graph``.
+            graph: A graph other than that of :meth:`fit`, for example a larger one, in any form accepted by
+                :meth:`fit`.
+            x: Its features; not needed for a PyG ``Data``.
         """
         logits = self._logits(nodes, graph, x)
         return self.model_.answers(logits)
@@ -319,16 +322,16 @@ class NodeEstimator(BaseEstimator):  # type: ignore[misc]
     def score(
         self, y: Any, nodes: NodeIndex | Labels | None = None, *, graph: Any = None, x: FeatureLike | None = None
     ) -> float:
-        """The estimator's metric on some nodes, by default on all whose answer is in ``y``.
+        """The estimator's metric on some nodes.
 
         Args:
-            y: The answer for each node of the graph, as in :meth:`fit`. A PyG ``Data`` brings its graph, features and
-                answers, and its ``test_mask`` where it has one.
-            nodes: A mask or indices; all of them must have an answer.
-            graph: Another graph than the one of :meth:`fit`.
+            y: The target of each node of the graph, as in :meth:`fit`. From a PyG ``Data``, graph, features, targets
+                and ``test_mask``, if there is one, are used.
+            nodes: A mask or indices of nodes with a known target. Default: all of them.
+            graph: A graph other than that of :meth:`fit`.
             x: Its features.
 
-        Where the graph was given to the constructor, call ``score(nodes, y)``, as scikit-learn does.
+        If the graph was passed to the constructor, call ``score(nodes, y)``, as in scikit-learn.
         """
         task, logits, chosen = self._asked(y, nodes, graph, x)
         return task.score(self.model_.method.metric, logits[chosen], chosen)
@@ -336,13 +339,13 @@ class NodeEstimator(BaseEstimator):  # type: ignore[misc]
     def evaluate(
         self, y: Any, nodes: NodeIndex | Labels | None = None, *, graph: Any = None, x: FeatureLike | None = None
     ) -> Any:
-        """A report on some nodes: every score, the constant answer it has to beat, and where it errs.
+        """A report on some nodes: all scores, the score of a constant prediction, and details by class or target.
 
         Args:
             y: As in :meth:`score`.
-            nodes: Likewise.
-            graph: Likewise.
-            x: Likewise.
+            nodes: As in :meth:`score`.
+            graph: As in :meth:`score`.
+            x: As in :meth:`score`.
 
         Returns:
             A :class:`unifilter.evaluation.ClassificationReport`, ``MultilabelReport`` or ``RegressionReport``.
@@ -353,7 +356,7 @@ class NodeEstimator(BaseEstimator):  # type: ignore[misc]
         return report_of(self.model_, task, logits, chosen)
 
     def _asked(self, y: Any, nodes: Any, graph: Any, x: Any) -> tuple[Task, Tensor, Tensor]:
-        """The known answers, the outputs for all nodes, and which nodes are meant."""
+        """The task with the targets in ``y``, the outputs for all nodes, and the node indices."""
         self._check_fitted()
         if is_data(y):
             graph, nodes = y, mask_of(y, "test", nodes)
@@ -366,12 +369,12 @@ class NodeEstimator(BaseEstimator):  # type: ignore[misc]
         chosen = known if nodes is None else as_node_mask(nodes, len(logits), "nodes")
         check_labeled(np.where(known, 0, -1), chosen, "nodes")
         if not chosen.any():
-            raise ValueError("there is nothing to score: name some nodes, and pass their answers in y")
+            raise ValueError("there is nothing to score: pass nodes with a known target, and their targets in y")
         return task, logits, torch.from_numpy(np.flatnonzero(chosen))
 
     @abstractmethod
     def _task(self, y: Any, num_nodes: int) -> Task:
-        """Answers to be compared with: what was learned is known by now."""
+        """The task of the trained model with the targets in ``y``."""
 
     def filter_response(self, lam: Any) -> np.ndarray:
         """The learned filter at Laplacian eigenvalues in [0, 2], ``[*lam.shape, channels]``.
@@ -390,13 +393,13 @@ class NodeEstimator(BaseEstimator):  # type: ignore[misc]
         return values
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to a file: numbers and settings only, nothing of the training graph."""
+        """Write the model to a file. It contains parameters and settings, but nothing of the training graph."""
         self._check_fitted()
         self.model_.save(path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """A model from a file that :meth:`save` wrote; it predicts on any graph with the same features."""
+        """Load a model from a file written by :meth:`save`. It predicts on any graph with the same features."""
         model = TrainedModel.load(path)
         cls._check_task(model, path)
         clf = cls._for(model, path)
@@ -405,7 +408,7 @@ class NodeEstimator(BaseEstimator):  # type: ignore[misc]
 
     @classmethod
     def _check_task(cls, model: TrainedModel, path: str | os.PathLike[str]) -> None:
-        """Refuses a model of another kind."""
+        """Reject a model of another task."""
 
     @classmethod
     def _for(cls, model: TrainedModel, path: str | os.PathLike[str]) -> Self:
@@ -435,11 +438,11 @@ class NodeEstimator(BaseEstimator):  # type: ignore[misc]
         self._storage = problem.workspace.storage
 
     def _workspace_for(self, dataset: NodeDataset, storage: Storage | None) -> Workspace:
-        """The workspace of the last fit where graph and features are the same, with its factorizations."""
+        """The workspace of the last fit with its factorizations, if graph and features are the same."""
         device = self.device or "cpu"
         kept = None if storage is None else (storage.memory_limit, storage.folder)
         key = (dataset.graph.checksum, dataset.inputs_digest, str(dataset.features.dtype), device, kept)
-        # Clones of an estimator that was given its graph share the graph, and so what is kept there.
+        # Clones of an estimator with a graph share the graph, and therefore its cache.
         known_key, known = (
             getattr(self, "_workspace", (None, None))
             if self.graph is None
@@ -463,9 +466,9 @@ class NodeEstimator(BaseEstimator):  # type: ignore[misc]
         if graph is not None:
             graph, x = graph_and_features(graph, x)
         if (graph is None) != (x is None):
-            raise ValueError("another graph comes with its features: pass both graph and x")
+            raise ValueError("graph and x belong together: pass both")
         if graph is None and self._logits_ is None:
-            raise ValueError("a loaded model has no graph of its own: pass one, predict(graph=graph, x=features)")
+            raise ValueError("a loaded model has no graph: pass one, predict(graph=graph, x=features)")
         logits = self._logits_ if graph is None else self.model_.logits(graph, x)
         if logits is None:
             raise NotFittedError("this estimator is not fitted yet: call fit first")
@@ -481,11 +484,11 @@ class NodeEstimator(BaseEstimator):  # type: ignore[misc]
         return hasattr(self, "model_")
 
     def __sklearn_clone__(self) -> Self:
-        # scikit-learn would copy the graph and its features; clones share them, and so what was computed from them.
+        # scikit-learn would copy the graph and its features; clones share them and everything cached on them.
         return type(self)(**self.get_params(deep=False))
 
     def __getstate__(self) -> dict[str, Any]:
-        # The workspace holds factorizations, which are large and computed again when they are needed.
+        # The workspace contains factorizations, which are large and can be computed again.
         state: dict[str, Any] = {**super().__getstate__()}
         state.pop("_workspace", None)
         if "_storage" in state:
@@ -494,7 +497,7 @@ class NodeEstimator(BaseEstimator):  # type: ignore[misc]
 
 
 def _fingerprint(method: Method, problem: Problem) -> str:
-    """What a checkpoint must be of: the settings, the data, the nodes and their weights."""
+    """Identifies a run in its checkpoint: settings, data, nodes and weights."""
     digest = hashlib.sha256(f"{method.settings()} {problem.dataset.checksum}\n".encode())
     for nodes in (problem.train, problem.val):
         digest.update(f"{nodes.tolist()}\n".encode())

@@ -1,4 +1,4 @@
-"""A report of what a trained model says of nodes whose answers are known."""
+"""Report of a trained model on nodes with known targets."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ Report = ClassificationReport | MultilabelReport | RegressionReport
 def report_of(
     model: TrainedModel, task: Task, logits: Tensor, nodes: Tensor, train: np.ndarray | None = None
 ) -> Report:
-    """Every score on some nodes, with the constant answer that the model has to beat.
+    """All scores on some nodes, with the score of a constant prediction.
 
     Args:
         model: The trained model.
-        task: The known answers, on the CPU.
+        task: The task with its targets, on the CPU.
         logits: Outputs of the network for all nodes.
-        nodes: Which nodes to report on.
-        train: The training nodes: the constant answer is theirs. By default it is that of the nodes themselves.
+        nodes: The nodes to report on.
+        train: The training nodes, which determine the constant prediction. Default: ``nodes``.
     """
     names = [str(name) for name in model.classes]
     targets, known = task.targets[nodes].numpy(), None if train is None else task.targets[train].numpy()

@@ -1,4 +1,4 @@
-"""A method's settings as the arguments of an estimator: they are defined once, in the method's dataclass."""
+"""Settings of a method as arguments of an estimator. They are defined once, in the dataclass of the method."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def settings_signature(
 
     Args:
         family: The method.
-        options: What the estimator adds.
-        defaults: Settings whose default differs from the method's.
+        options: Parameters that the estimator adds.
+        defaults: Settings whose default differs from that of the method.
     """
     own = [
         inspect.Parameter(
@@ -34,7 +34,7 @@ def settings_signature(
 
 
 def default_of(field: dataclasses.Field[object]) -> object:
-    """The default of a setting; every setting has one."""
+    """The default of a setting. Every setting has one."""
     return field.default if field.default_factory is dataclasses.MISSING else field.default_factory()
 
 
@@ -48,14 +48,14 @@ def settings_doc(family: type[Method]) -> str:
 
 
 def _ordered_fields(family: type[Method]) -> list[dataclasses.Field[object]]:
-    """The method's own settings first, then those that all methods have."""
+    """The method's own settings first, then those shared by all methods."""
     common = {field.name for field in dataclasses.fields(Method)}
     fields = list(dataclasses.fields(family))
     return [one for one in fields if one.name not in common] + [one for one in fields if one.name in common]
 
 
 def _attributes_section(doc: str) -> dict[str, str]:
-    """The entries of the section ``Attributes:``, by the names that they are of."""
+    """The entries of the ``Attributes:`` section, by name."""
     found = re.search(r"^Attributes:\n((?:[ ]{4}.*\n?|\n)*)", doc + "\n", flags=re.MULTILINE)
     if found is None:
         return {}

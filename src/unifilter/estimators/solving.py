@@ -1,4 +1,4 @@
-"""Fitting without gradients: the model's own solver, then the same record as training leaves."""
+"""Fitting without gradients, by the solver of the model."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ def solve(
     metric: Metric,
     refit: bool,
 ) -> History:
-    """Solve on the training nodes and measure on the validation nodes: a history of one epoch.
+    """Solve on the training nodes and score the validation nodes. The history has one epoch.
 
     Args:
         solver: Sets the model's weights from some nodes.
         forward: Outputs for some nodes.
-        task: The known answers, the loss and the scores.
-        train_nodes: Which nodes to learn from.
-        val_nodes: Which nodes to measure on.
-        metric: What is measured.
-        refit: Solve again on all of these nodes afterwards; the measurements stay those from before.
+        task: The targets, loss and metrics.
+        train_nodes: Training nodes.
+        val_nodes: Validation nodes.
+        metric: The metric.
+        refit: Solve again on all of these nodes afterwards. The scores in the history are those from before.
     """
     started = time.monotonic()
     solver(train_nodes)

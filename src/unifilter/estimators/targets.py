@@ -1,4 +1,4 @@
-"""Answers that are numbers: one or several per node."""
+"""Conversion of regression and multilabel targets."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ def numbers_per_node(y: Any, num_nodes: int) -> tuple[np.ndarray, tuple[str, ...
     """A matrix of numbers ``[num_nodes, targets]``, NaN where unknown, and the names of its columns.
 
     Args:
-        y: Numbers, one a node, or a matrix or DataFrame with one row a node.
-        num_nodes: How many rows it must have.
+        y: Numbers, one per node, or a matrix or DataFrame with one row per node.
+        num_nodes: Required number of rows.
     """
     name = getattr(y, "name", None)
     names = tuple(map(str, y.columns)) if is_frame(y) else (name,) if isinstance(name, str) else ()
     values = y.detach().cpu().numpy() if isinstance(y, Tensor) else np.asarray(y, dtype=object)
-    remedy = "pass numbers, and NaN where unknown; for classes use a classifier"
+    remedy = "pass numbers, or NaN if unknown; for classes use a classifier"
     return _matrix(values[:, None] if values.ndim == 1 else values, names, num_nodes, remedy)
 
 
 def labels_per_node(y: Any, num_nodes: int) -> tuple[np.ndarray, tuple[str, ...]] | None:
-    """The same for several labels per node; ``None`` where ``y`` has one class per node.
+    """Like :func:`numbers_per_node` for several labels per node; ``None`` if ``y`` has one class per node.
 
     Args:
-        y: As users have it.
-        num_nodes: How many rows it must have.
+        y: The user's labels.
+        num_nodes: Required number of rows.
     """
     values = y.detach().cpu().numpy() if isinstance(y, Tensor) else np.asarray(y)
     if values.ndim == 1 or (values.ndim == 2 and values.shape[1] == 1):
         return None
     names = tuple(map(str, y.columns)) if is_frame(y) else ()
-    remedy = "several labels per node are 1, 0, or NaN where unknown"
+    remedy = "several labels per node must be 1, 0, or NaN if unknown"
     matrix, names = _matrix(values, names, num_nodes, remedy)
     wrong = np.argwhere(~(np.isnan(matrix) | (matrix == 0) | (matrix == 1)))
     if len(wrong):
@@ -52,7 +52,7 @@ def _matrix(
     values: np.ndarray, names: tuple[str, ...], num_nodes: int, remedy: str
 ) -> tuple[np.ndarray, tuple[str, ...]]:
     if values.ndim != 2 or len(values) != num_nodes:
-        raise ValueError(f"y must have one row per node, {num_nodes} in all, not the shape {list(values.shape)}")
+        raise ValueError(f"y must have one row per node, {num_nodes} in all, but has shape {list(values.shape)}")
     matrix = np.empty(values.shape, dtype=np.float64)
     for column in range(values.shape[1]):
         for node, value in enumerate(values[:, column].tolist()):
@@ -63,7 +63,7 @@ def _matrix(
 def _number(value: Any, node: int, remedy: str) -> float:
     if isinstance(value, np.generic):
         value = value.item()
-    if value is None or (value != value) is not False:  # NaN differs from itself, and pandas' NA is neither
+    if value is None or (value != value) is not False:  # NaN is not equal to itself; comparing pandas' NA gives NA
         return float("nan")
     try:
         number = float(value)

@@ -1,4 +1,4 @@
-"""A trained model: what was learned, and all that is needed to use it."""
+"""A trained model with everything needed to use it."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from unifilter.graph import Direction, Graph, as_graph
 from unifilter.methods import Method, ModelShape
 from unifilter.nn import GraphModule
 
-# What the outputs are of.
+# Name of the outputs of each task.
 _OUTPUTS: dict[TaskName, str] = {"classification": "classes", "multilabel": "labels", "regression": "targets"}
 
 
 def check_outputs(outputs: Tensor) -> None:
-    """Refuse outputs that are no numbers, ``[num_nodes, outputs]``: nothing can be predicted from them."""
+    """Check that the outputs ``[num_nodes, outputs]`` are finite."""
     wrong = ~torch.isfinite(outputs).all(dim=1)
     if wrong.any():
         node = int(wrong.nonzero()[0])
@@ -40,24 +40,23 @@ def check_outputs(outputs: Tensor) -> None:
 class TrainedModel:
     """A method, its settings and its trained network.
 
-    It knows nothing of the graph it was trained on, and works on any graph with the same feature columns; only what
-    has a weight for every node, such as LINKX, is for the same nodes in the same order. Estimators hold one, runs and
-    model files store it, explanations read it.
+    It does not contain the training graph, and can be applied to any graph with the same feature columns. Only models
+    with a weight for every node, such as LINKX, need the same nodes in the same order. Estimators contain a trained
+    model, runs and model files store it, and explanations read it.
 
     Attributes:
-        method: The method with its settings, those that were left open filled in.
-        shape: Number of features and outputs, and what was estimated before training.
+        method: The method with its settings, including those that were left open.
+        shape: Number of features and outputs, and quantities estimated before training.
         network: The network, on the CPU and in evaluation mode.
-        classes: What is predicted, in the order of the network's outputs: classes (numbers or strings), or the names
-            of labels or targets.
-        requested: The method as it was asked for, with the settings that were left open.
-        preparation: What is done to features before the network sees them: scaling, or the encoding of a table.
+        classes: Names of the network's outputs, in order: classes (numbers or strings), or names of labels or targets.
+        requested: The method as requested, with open settings.
+        preparation: The preprocessing of features: scaling, or the encoding of a table.
         task: ``"classification"``, ``"multilabel"`` or ``"regression"``.
-        calibration: What the validation nodes say about how sure the model may be.
-        target_center, target_scale: For regression, what turns outputs into numbers of the target's unit.
-        nothing_learned: A sentence where training came to nothing, else empty.
-        filter_unmoved: Whether the filter's weights are where they started.
-        direction: That of the graph it was trained on, which other graphs must have too.
+        calibration: Calibration on the validation nodes.
+        target_center, target_scale: For regression, convert outputs to the units of the targets.
+        nothing_learned: A sentence if the model has learned nothing, otherwise empty.
+        filter_unmoved: Whether the filter weights did not change in training.
+        direction: Direction of the training graph, which other graphs must have as well.
 
     Example:
         >>> from unifilter import NodeClassifier, TrainedModel
@@ -95,8 +94,8 @@ class TrainedModel:
         """Outputs of the network for every node, ``[num_nodes, outputs]``.
 
         Args:
-            graph: Any graph that :func:`unifilter.graph.as_graph` takes.
-            x: Its features as in training, an array or a table; they are scaled or encoded as in training.
+            graph: Any graph accepted by :func:`unifilter.graph.as_graph`.
+            x: Its features, an array or a table as in training. They are scaled or encoded as in training.
         """
         features = self.prepare(x)
         known = self.graph_of(graph, len(features))
@@ -107,20 +106,20 @@ class TrainedModel:
         return logits
 
     def graph_of(self, graph: Any, num_nodes: int | None = None) -> Graph:
-        """A graph as the network takes it, with the direction of the one it was trained on.
+        """Convert a graph for the network, with the direction of the training graph.
 
         Args:
-            graph: Any graph that :func:`unifilter.graph.as_graph` takes.
-            num_nodes: Number of nodes that it must have.
+            graph: Any graph accepted by :func:`unifilter.graph.as_graph`.
+            num_nodes: Required number of nodes.
         """
         return as_graph(graph, num_nodes, self_loops=self.network.self_loops, direction=self.direction)
 
     def prepare(self, x: FeatureLike, *, seen: bool = False) -> Tensor:
-        """Features as the network takes them: in its precision, and scaled or encoded as in training.
+        """Convert features for the network: to its precision, and scaled or encoded as in training.
 
         Args:
             x: An array or a table, as in training.
-            seen: Whether the training nodes are among these nodes: values that they lack are then no surprise.
+            seen: Whether these nodes include the training nodes. This suppresses warnings about unseen values.
         """
         with warnings.catch_warnings():
             if seen:
@@ -128,9 +127,9 @@ class TrainedModel:
             return self.preparation.prepare(x, self.dtype)
 
     def answers(self, logits: Tensor) -> np.ndarray:
-        """What outputs mean: the class of each row, its labels (``bool [rows, labels]``), or numbers.
+        """Convert outputs to predictions: the class of each row, its labels (``bool [rows, labels]``), or numbers.
 
-        Numbers have the shape ``[rows]`` for one target, else ``[rows, targets]``.
+        Numbers have shape ``[rows]`` for one target, otherwise ``[rows, targets]``.
         """
         if self.task == "classification":
             return np.asarray(self.classes[logits.argmax(dim=1).numpy()])
@@ -152,7 +151,7 @@ class TrainedModel:
 
     @property
     def precision(self) -> Literal["float32", "float64"]:
-        """The same by its name."""
+        """The precision of the network by name."""
         return "float64" if self.dtype == torch.float64 else "float32"
 
     @torch.no_grad()
@@ -164,35 +163,35 @@ class TrainedModel:
 
     @property
     def weights(self) -> Tensor | None:
-        """One learned weight per basis vector ``[m]``, or per vector and channel ``[m, channels]``, if there are."""
+        """Learned weights, one per basis vector ``[m]`` or per vector and channel ``[m, channels]``, or ``None``."""
         weights = self.network.hop_weights
         return None if weights is None else weights.detach()
 
     @property
     def tridiagonal(self) -> Tridiagonal | None:
-        """The factorization of the training features, for methods that are trained on one."""
+        """The tridiagonal of the training features, for methods with a factorization."""
         return self.network.tridiagonal
 
     @cached_property
     def basis(self) -> Basis | None:
-        """The basis that :attr:`weights` are on, with what was learned of it, for methods on a factorization."""
+        """The basis of :attr:`weights` with its learned parameters, for methods with a factorization."""
         return self.network.basis
 
     @property
     def tau(self) -> float | None:
-        """Share of the homophily basis that was used or learned, where the basis has it."""
+        """The share of the homophily basis that was used or learned, if the basis has one."""
         return getattr(self.basis, "tau", None)
 
     @property
     def homophily(self) -> float | None:
-        """The homophily that was used, estimated or learned, where the method has it."""
+        """The homophily that was used, estimated or learned, if the method has one."""
         found = getattr(self.basis, "homophily", None)
         return self.shape.facts.get("homophily") if found is None else found
 
     @property
     def chosen(self) -> dict[str, Any]:
-        """The value of every setting that was left open and chosen on the validation nodes."""
-        # tau and homophily are found out, not chosen: they have attributes of their own.
+        """The value of every open setting that was chosen on the validation nodes."""
+        # tau and homophily are estimated rather than chosen, and have their own attributes.
         asked = self.requested.settings()
         return {
             name: value
@@ -234,14 +233,14 @@ class TrainedModel:
         write_onnx(self, path)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to a file: numbers and settings only, no code and nothing of the training graph."""
+        """Write the model to a file: parameters and settings, but no code and nothing of the training graph."""
         from unifilter.estimators.model_file import save_model
 
         save_model(self, path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> TrainedModel:
-        """Read what :meth:`save` wrote; a file that differs from it in a single byte is refused."""
+        """Load a model written by :meth:`save`. A file that has changed is rejected."""
         from unifilter.estimators.model_file import load_model
 
         return load_model(path)

@@ -1,4 +1,4 @@
-"""UniFilter as estimators with its parameters spelled out."""
+"""Estimators for UniFilter with explicit parameters."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from unifilter.methods.uni_filter import UniFilterMethod
 
 
 class _WithUniFilter(NodeEstimator):
-    """An estimator whose method is UniFilter, and no parameter."""
+    """An estimator with the fixed method UniFilter."""
 
     def __init__(self, **parameters: Any) -> None:
         self._refuse_method(parameters)
@@ -29,11 +29,11 @@ class _WithUniFilter(NodeEstimator):
         return UniFilterMethod
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Every parameter by its name."""
+        """All parameters by name."""
         return {name: value for name, value in super().get_params(deep).items() if name != "method"}
 
     def set_params(self, **params: Any) -> Self:
-        """Change parameters; where a name is refused, nothing is changed."""
+        """Change parameters. If a name is invalid, nothing is changed."""
         self._refuse_method(params)
         return super().set_params(**params)
 
@@ -41,7 +41,7 @@ class _WithUniFilter(NodeEstimator):
     def _for(cls, model: TrainedModel, path: str | os.PathLike[str]) -> Self:
         if not isinstance(model.method, UniFilterMethod):
             raise ValueError(
-                f"{path} holds a model of the method {model.method.name!r}: load it with {_general(cls)}.load"
+                f"{path} contains a model of the method {model.method.name!r}: load it with {_general(cls)}.load"
             )
         return cls(dtype=model.precision, **model.requested.settings())
 
@@ -49,26 +49,26 @@ class _WithUniFilter(NodeEstimator):
     def _refuse_method(cls, parameters: dict[str, Any]) -> None:
         if "method" in parameters:
             raise ValueError(
-                f"{cls.__name__} has no parameter 'method': use {_general(cls)}(method=\"...\") for another"
+                f"{cls.__name__} has no parameter 'method': use {_general(cls)}(method=\"...\") for another method"
             )
 
 
 class UniFilterClassifier(_WithUniFilter, NodeClassifier):
     """Node classification with UniFilter.
 
-    It is ``NodeClassifier("unifilter")`` with the parameters of UniFilter spelled out. A refit with another tau,
-    homophily, basis or a smaller number of hops on the same graph and features reuses their factorization.
+    This is ``NodeClassifier("unifilter")`` with explicit parameters. Refitting with another tau, homophily, basis or a
+    smaller number of hops on the same graph and features reuses their factorization.
 
-    How much regularization an MLP needs differs from graph to graph. Where ``batch_norm``, ``dropout``,
-    ``basis_dropout``, ``lr`` and ``weight_decay`` are ``None``, five kinds of training are tried one after the other,
-    four without batch normalization and one with, and the best on the validation nodes is kept: see ``chosen_``.
-    What is given is used by all of them; give all five to train once.
+    The regularization that an MLP needs differs from graph to graph. If ``batch_norm``, ``dropout``, ``basis_dropout``,
+    ``lr`` and ``weight_decay`` are ``None``, five configurations are trained one after the other, four without batch
+    normalization and one with, and the best on the validation nodes is kept: see ``chosen_``. Values that are given
+    apply to all configurations; give all five to train only once.
 
     Example:
         >>> from unifilter import UniFilterClassifier
         >>> from unifilter.datasets import load_dataset
         >>> karate = load_dataset("karate")
-        >>> clf = UniFilterClassifier(hops=4, epochs=50, monitor="loss")  # steadier where few nodes validate
+        >>> clf = UniFilterClassifier(hops=4, epochs=50, monitor="loss")  # more stable with few validation nodes
         >>> clf.fit(karate.graph, karate.features, karate.labels, train=range(0, 34, 2)).predict([1, 33])
         array([0, 1])
     """
@@ -78,15 +78,15 @@ class UniFilterClassifier(_WithUniFilter, NodeClassifier):
 
 
 class UniFilterRegressor(_WithUniFilter, NodeRegressor):
-    """Predict numbers of nodes with UniFilter.
+    """Node regression with UniFilter.
 
-    It is ``NodeRegressor("unifilter")`` with the parameters of UniFilter spelled out.
+    This is ``NodeRegressor("unifilter")`` with explicit parameters.
 
     Example:
         >>> from unifilter import UniFilterRegressor
         >>> from unifilter.datasets import load_dataset
         >>> digits = load_dataset("digits")
-        >>> ink = digits.features.sum(dim=1)  # how much is drawn
+        >>> ink = digits.features.sum(dim=1)  # amount of ink
         >>> reg = UniFilterRegressor(hops=4, epochs=200)
         >>> reg.fit(digits.graph, digits.features, ink, train=range(0, 1797, 2)).score(ink, range(1, 1797, 2)) > 0.9
         True
@@ -101,7 +101,7 @@ def _general(cls: type) -> str:
 
 
 def _spell_out(estimator: type[NodeEstimator], base: type[NodeEstimator]) -> None:
-    """Signature and documentation of the parameters, from where they are defined."""
+    """Set the signature and the documentation of the parameters from where they are defined."""
     options = inspect.signature(base.__init__).parameters.values()
     estimator.__init__.__signature__ = settings_signature(  # type: ignore[attr-defined]
         UniFilterMethod,

@@ -1,6 +1,6 @@
-"""Outputs of a model as numbers: scores with their baselines, calibration, and prediction sets with a coverage.
+"""Evaluation of model outputs: scores with baselines, calibration, and prediction sets with guaranteed coverage.
 
-Everything here takes arrays, one row per node, and knows nothing of graphs and models.
+All functions take arrays with one row per node. They know nothing of graphs or models.
 """
 
 from unifilter.evaluation.calibration import Reliability, fit_temperature, fit_temperature_binary, reliability

@@ -1,4 +1,4 @@
-"""Do probabilities mean what they say, and the temperature that makes them mean it.
+"""Calibration: reliability diagrams and temperature scaling.
 
 Both follow `"On Calibration of Modern Neural Networks" <https://arxiv.org/abs/1706.04599>`_ (Guo et al. 2017).
 """
@@ -16,21 +16,21 @@ from unifilter._internal.checks import check_count
 from unifilter._internal.plain import plain
 from unifilter.evaluation.inputs import as_binary_targets, as_class_indices, as_distributions, as_finite
 
-# No network needs a temperature beyond these, and outside them probabilities are all equal or all 0 and 1.
+# Outside this range, probabilities are all equal or all 0 and 1 for logits of any trained network.
 _COLDEST, _HOTTEST = 0.05, 20.0
-# Logits that differ by more are all the same to every temperature above, and their sums stay finite.
+# Larger differences of logits give the same probabilities at every temperature above. Clipping keeps sums finite.
 _LARGEST = 1e100
 
 
 @dataclass(frozen=True)
 class Reliability:
-    """The points of a reliability diagram, from the least to the most confident bin; empty bins are left out.
+    """Reliability diagram, from the least to the most confident bin. Empty bins are left out.
 
     Attributes:
-        confidence: Mean probability of the predicted class, bin by bin.
-        accuracy: Share of correct predictions; equal to the confidence where a model is calibrated.
-        count: Nodes.
-        error: The expected calibration error, the mean over nodes of ``|accuracy - confidence|`` of their bin.
+        confidence: Mean probability of the predicted class in each bin.
+        accuracy: Share of correct predictions in each bin; equals ``confidence`` for a calibrated model.
+        count: Number of nodes in each bin.
+        error: Expected calibration error: the mean over nodes of ``|accuracy - confidence|`` of their bin.
     """
 
     confidence: tuple[float, ...]
@@ -39,17 +39,17 @@ class Reliability:
     error: float
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON holds it."""
+        """A JSON-serializable dictionary."""
         return {name: plain(value) for name, value in asdict(self).items()}
 
 
 def reliability(probabilities: Any, labels: Any, bins: int = 15) -> Reliability:
-    """Confidence against accuracy, in bins of equal width on the probability of the predicted class.
+    """Compare confidence with accuracy in bins of equal width over the probability of the predicted class.
 
     Args:
-        probabilities: Of the classes, ``[n, C]``.
+        probabilities: Class probabilities ``[n, C]``.
         labels: Class indices ``[n]``.
-        bins: How many bins divide [0, 1]; a confidence on an edge belongs to the bin above it.
+        bins: Number of bins in [0, 1]. A confidence on a boundary belongs to the upper bin.
 
     Example:
         >>> reliability([[0.75, 0.25], [0.75, 0.25], [0.5, 0.5]], [0, 1, 0], bins=10).to_dict()
@@ -75,32 +75,32 @@ def reliability(probabilities: Any, labels: Any, bins: int = 15) -> Reliability:
 
 
 def fit_temperature(logits: Any, labels: Any, weights: Any = None) -> float:
-    r"""The temperature :math:`T` that makes :math:`\mathrm{softmax}(z / T)` fit labels best,
+    r"""Find the temperature :math:`T` at which :math:`\mathrm{softmax}(z / T)` fits the labels best,
 
     .. math:: \min_T \; -\sum_i w_i \log \mathrm{softmax}(z_i / T)_{y_i} + \tfrac{1}{2} \log^2 T.
 
-    The last term is a weak prior around :math:`T = 1`. It counts once, not once per node: many nodes
-    outweigh it, few or perfectly separated ones do not, and so give no extreme value. Predictions do not change, only
-    their confidence. Use nodes that the model was not trained on.
+    The last term is a weak prior around :math:`T = 1`. It counts once rather than once per node, so it matters only
+    for few nodes or perfectly separated ones, where it prevents extreme temperatures. Temperature scaling changes the
+    confidence of predictions, not the predictions. Use nodes that the model was not trained on.
 
     Args:
-        logits: ``[n, C]``, of any finite size.
+        logits: ``[n, C]``, finite.
         labels: Class indices ``[n]``.
-        weights: How often each row counts, ``[n]``; by default once.
+        weights: Weight of each row, ``[n]``. Default: 1.
 
     Returns:
-        A number between 0.05 and 20; above 1 where the model is too confident.
+        The temperature, between 0.05 and 20. It is above 1 if the model is overconfident.
 
     Example:
         >>> import numpy as np
-        >>> logits = np.tile([6.0, 0.0], (100, 1))  # sure of class 0, and wrong in a quarter of the cases
-        >>> round(fit_temperature(logits, [0, 0, 0, 1] * 25), 1)  # 6 / log 3 is 5.5, the prior draws it to 1
+        >>> logits = np.tile([6.0, 0.0], (100, 1))  # confident of class 0, but wrong in a quarter of the cases
+        >>> round(fit_temperature(logits, [0, 0, 0, 1] * 25), 1)  # 6 / log 3 is 5.5; the prior pulls it towards 1
         5.1
     """
     values = as_finite(logits, "logits", (2,))
     truth = as_class_indices(labels, *values.shape)
     weight = _as_weights(weights, len(values))
-    with np.errstate(over="ignore"):  # the difference of the largest floats, which the next line brings back
+    with np.errstate(over="ignore"):  # the difference can overflow; the next line clips it
         below_top = values - values.max(axis=1, keepdims=True)
     below_top = np.maximum(below_top, -_LARGEST)
     below_top_at_truth = below_top[np.arange(len(values)), truth]
@@ -114,11 +114,11 @@ def fit_temperature(logits: Any, labels: Any, weights: Any = None) -> float:
 
 
 def fit_temperature_binary(logits: Any, targets: Any) -> float:
-    r"""The same for outputs that are yes or no each: one temperature for all of :math:`\sigma(z / T)`.
+    r"""Like :func:`fit_temperature` for binary outputs: one temperature for all :math:`\sigma(z / T)`.
 
     Args:
-        logits: ``[n]`` or ``[n, L]``, of any finite size.
-        targets: Booleans, or zeros and ones, of the same shape; NaN is unknown and does not count.
+        logits: ``[n]`` or ``[n, L]``, finite.
+        targets: Booleans, or zeros and ones, of the same shape. NaN means unknown and is ignored.
 
     Example:
         >>> round(fit_temperature_binary([4.0] * 100, [True] * 75 + [False] * 25), 1)  # 4 / log 3 is 3.6
@@ -127,7 +127,7 @@ def fit_temperature_binary(logits: Any, targets: Any) -> float:
     values = as_finite(logits, "logits", (1, 2))
     truth = as_binary_targets(targets, values.shape)
     known = ~np.isnan(truth)
-    # Positive where the sign is right.
+    # Positive if the prediction is correct.
     margin = np.clip(np.where(truth == 1, values, -values)[known], -_LARGEST, _LARGEST)
     return _best_temperature(lambda temperature: float(np.logaddexp(0, -margin / temperature).sum()))
 
@@ -150,7 +150,7 @@ def _as_weights(weights: Any, rows: int) -> np.ndarray:
         raise ValueError(f"weights has {len(array)} numbers for {rows} rows: pass one number per row")
     if (array < 0).any():
         row = int((array < 0).argmax())
-        raise ValueError(f"the weight of row {row} is {array[row]:g}: a row counts 0 times or more")
+        raise ValueError(f"the weight of row {row} is {array[row]:g}: weights must be 0 or more")
     if not array.any():
         raise ValueError("all weights are 0: pass at least one that is positive")
     return array

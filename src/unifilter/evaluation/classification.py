@@ -1,4 +1,4 @@
-"""How good predicted classes are, next to what always predicting the majority class would give."""
+"""Scores of class predictions, with the majority class as baseline."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from unifilter.evaluation.text_table import Cell, text_table
 
 @dataclass(frozen=True)
 class ClassScores:
-    """One class.
+    """Scores of one class.
 
     Attributes:
-        name: What it is called.
-        precision: Share of the nodes predicted to be of it that are; ``None`` where it is never predicted.
-        recall: Share of its nodes that are predicted to be of it; ``None`` where it has no nodes.
-        f1: Their harmonic mean; 0 where the class has neither nodes nor predictions.
-        support: Nodes that are of it.
-        predicted: Nodes predicted to be of it.
+        name: Name of the class.
+        precision: Share of correct ones among the nodes predicted as this class; ``None`` if there are none.
+        recall: Share of the nodes of this class that are predicted as such; ``None`` if there are none.
+        f1: Harmonic mean of precision and recall; 0 if the class has neither nodes nor predictions.
+        support: Number of nodes of this class.
+        predicted: Number of nodes predicted as this class.
     """
 
     name: str
@@ -38,24 +38,24 @@ class ClassScores:
 
 @dataclass(frozen=True, eq=False)
 class ClassificationReport:
-    """What :func:`classification_report` measures.
+    """Result of :func:`classification_report`.
 
     Attributes:
-        nodes: How many nodes were scored.
+        nodes: Number of nodes scored.
         accuracy: Share of correct predictions.
         balanced_accuracy: Mean recall of the classes that occur in the labels.
-        macro_f1: Mean F1 of all classes. A class with neither labels nor predictions counts 0, so that the figures of
-            two subsets of nodes are means over the same classes.
-        roc_auc: Area under the ROC curve, for two classes that both occur; ``None`` elsewhere.
-        log_loss: Mean of ``-log p`` of the true class, with ``p`` at least 2.2e-16, so that one sure mistake does not
-            make it infinite.
-        majority_class: The class of the baseline.
-        majority_accuracy: Accuracy of predicting it for every node.
-        per_class: Class by class.
+        macro_f1: Mean F1 of all classes. A class with neither nodes nor predictions counts as 0, so that scores of
+            different subsets of nodes average over the same classes.
+        roc_auc: Area under the ROC curve, if there are two classes and both occur; otherwise ``None``.
+        log_loss: Mean of ``-log p`` of the true class. ``p`` is at least 2.2e-16, so that a single confident mistake
+            does not make the loss infinite.
+        majority_class: Class that the baseline predicts.
+        majority_accuracy: Accuracy of the baseline.
+        per_class: Scores of each class.
         confusion: Numbers of nodes ``[C, C]``, true classes in rows, predicted classes in columns.
-        missing: Classes without a node here.
-        only_class: The predicted class, where it is the same for every node.
-        calibration: Confidence against accuracy.
+        missing: Classes without a node.
+        only_class: The predicted class, if it is the same for every node.
+        calibration: Reliability diagram and calibration error.
     """
 
     nodes: int
@@ -73,7 +73,7 @@ class ClassificationReport:
     calibration: Reliability
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON holds it; what is not defined is ``None``."""
+        """A JSON-serializable dictionary. Undefined values are ``None``."""
         figures = {**asdict(self), "confusion": self.confusion.tolist()}
         return {name: plain(value) for name, value in figures.items()}
 
@@ -101,14 +101,14 @@ class ClassificationReport:
 def classification_report(
     probabilities: Any, labels: Any, class_names: Sequence[str], majority: int | None = None
 ) -> ClassificationReport:
-    """Scores of predicted classes; the prediction is the most probable class, the first of equals.
+    """Score class predictions. The prediction is the most probable class, the first one in a tie.
 
     Args:
-        probabilities: Of the classes, ``[n, C]``.
-        labels: Class indices ``[n]``, all of them known.
-        class_names: What the classes are called.
-        majority: The class that the baseline always predicts, as an index: pass the most frequent class of the
-            training nodes. By default the most frequent of ``labels``, which a model cannot know beforehand.
+        probabilities: Class probabilities ``[n, C]``.
+        labels: Class indices ``[n]``, without unknown labels.
+        class_names: Names of the classes.
+        majority: Index of the class that the baseline predicts: pass the most frequent class of the training nodes.
+            Default: the most frequent one of ``labels``, which a model cannot know beforehand.
 
     Example:
         >>> report = classification_report([[0.9, 0.1], [0.75, 0.25], [0.5, 0.5]], [0, 0, 1], ["cat", "dog"])
@@ -150,7 +150,7 @@ def classification_report(
     return ClassificationReport(
         nodes=n,
         accuracy=float(hits.sum() / n),
-        # There is at least one node, so at least one class has a recall.
+        # There is at least one node, so at least one class has a defined recall.
         balanced_accuracy=mean_of_defined(scores.recall for scores in per_class) or 0.0,
         macro_f1=sum(scores.f1 for scores in per_class) / C,
         roc_auc=roc_auc(values[:, 1], truth == 1) if C == 2 else None,

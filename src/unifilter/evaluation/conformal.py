@@ -1,8 +1,8 @@
 """Split conformal prediction: sets and intervals that contain the truth with a chosen probability.
 
-Scores of calibration nodes, which the model was not trained on, say how wrong it tends to be. Where calibration and new
-nodes are exchangeable, sets made from them contain the truth with probability at least ``1 - alpha``, whatever the
-model; the probability is over both kinds of nodes, not for each class or each node.
+The scores of calibration nodes, which the model was not trained on, measure its errors. If calibration nodes and new
+nodes are exchangeable, the resulting sets contain the truth with probability at least ``1 - alpha`` for any model. The
+probability is over both kinds of nodes; it does not hold separately for each class or node.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from unifilter.evaluation.inputs import as_class_indices, as_distributions, as_f
 
 
 def conformal_scores(probabilities: Any, labels: Any) -> np.ndarray:
-    """How wrong the model is on calibration nodes: 1 less the probability of the true class.
+    """Nonconformity scores of calibration nodes: 1 minus the probability of the true class.
 
     Args:
-        probabilities: Of the classes, ``[m, C]``.
+        probabilities: Class probabilities ``[m, C]``.
         labels: Class indices ``[m]``.
 
     Example:
@@ -33,19 +33,19 @@ def conformal_scores(probabilities: Any, labels: Any) -> np.ndarray:
 
 
 def prediction_sets(probabilities: Any, scores: Any, alpha: float) -> np.ndarray:
-    r"""The classes that a node may be of, with a chance of at most ``alpha`` that the true one is not among them.
+    r"""Sets of classes that miss the true class with probability at most ``alpha``.
 
-    A class is in where its score, 1 less its probability, is at most the
+    A class is in the set if its score, 1 minus its probability, is at most the
     :math:`\lceil (m + 1)(1 - \alpha) \rceil`-th smallest of the :math:`m` calibration scores. The most probable class
-    is always in, so no set is empty.
+    is always in the set, so no set is empty.
 
-    With fewer than :math:`1 / \alpha - 1` calibration nodes there is no such score: no smaller set has the coverage,
-    and all classes are in.
+    With fewer than :math:`1 / \alpha - 1` calibration nodes this score does not exist. The sets then contain all
+    classes, because no smaller set has the coverage.
 
     Args:
-        probabilities: Of the classes, ``[n, C]``.
-        scores: Of calibration nodes, from :func:`conformal_scores`, ``[m]``.
-        alpha: The share of errors to allow, between 0 and 1.
+        probabilities: Class probabilities ``[n, C]``.
+        scores: Scores of calibration nodes from :func:`conformal_scores`, ``[m]``.
+        alpha: Allowed error rate, between 0 and 1.
 
     Returns:
         Booleans ``[n, C]``.
@@ -55,7 +55,7 @@ def prediction_sets(probabilities: Any, scores: Any, alpha: float) -> np.ndarray
         >>> prediction_sets([[0.9, 0.1], [0.5, 0.5]], scores, alpha=0.2)
         array([[ True, False],
                [ True,  True]])
-        >>> prediction_sets([[0.9, 0.1]], scores, alpha=0.1)  # 4 nodes cannot promise 90 %
+        >>> prediction_sets([[0.9, 0.1]], scores, alpha=0.1)  # 4 nodes cannot guarantee 90 %
         array([[ True,  True]])
     """
     values = as_distributions(probabilities)
@@ -65,14 +65,14 @@ def prediction_sets(probabilities: Any, scores: Any, alpha: float) -> np.ndarray
 
 
 def interval_halfwidth(residuals: Any, alpha: float) -> float:
-    """The half width of an interval around a prediction that contains the truth with probability ``1 - alpha``.
+    """Half-width of an interval around a prediction that contains the truth with probability ``1 - alpha``.
 
     Args:
-        residuals: Target less prediction on calibration nodes, ``[m]``; signs do not matter.
-        alpha: The share of errors to allow, between 0 and 1.
+        residuals: Target minus prediction on calibration nodes, ``[m]``. The sign does not matter.
+        alpha: Allowed error rate, between 0 and 1.
 
     Returns:
-        The ``ceil((m + 1)(1 - alpha))``-th smallest absolute residual; infinite where there are fewer nodes than that.
+        The ``ceil((m + 1)(1 - alpha))``-th smallest absolute residual, or infinity if there are fewer nodes than that.
 
     Example:
         >>> interval_halfwidth([0.5, -2.0, 1.0, -0.25], alpha=0.4)
@@ -89,11 +89,11 @@ def _threshold(scores: np.ndarray, alpha: float) -> float:
 
 
 def _exact(alpha: float) -> Fraction:
-    """A number strictly between 0 and 1, as it is written: with floats, 10 * (1 - 0.7) is above 3 and its ceiling 4."""
+    """Convert ``alpha`` exactly as written: in floats, 10 * (1 - 0.7) is above 3, and its ceiling would be 4."""
     try:
         number = float(alpha)
     except (TypeError, ValueError):
         number = math.nan
     if not 0 < number < 1:
-        raise ValueError(f"alpha must lie between 0 and 1, not {alpha!r}: pass 0.1 for sets that are right in 90 %")
+        raise ValueError(f"alpha must lie between 0 and 1, not {alpha!r}: pass 0.1 for a coverage of 90 %")
     return Fraction(str(number))

@@ -1,4 +1,4 @@
-"""How good predictions of several yes-or-no labels are, next to always predicting the more frequent value of each."""
+"""Scores of multilabel predictions, with the more frequent value of each label as baseline."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from unifilter.evaluation.text_table import Cell, text_table
 
 @dataclass(frozen=True)
 class LabelScores:
-    """One label, on the nodes where it is known.
+    """Scores of one label, on the nodes where it is known.
 
     Attributes:
-        name: What it is called.
-        precision: Share of the nodes predicted to have it that do; ``None`` where it is never predicted.
-        recall: Share of the nodes that have it for which it is predicted; ``None`` where no node has it.
-        f1: Their harmonic mean; 0 where there is neither a node that has it nor a prediction of it.
+        name: Name of the label.
+        precision: Share of correct ones among the nodes predicted to have the label; ``None`` if there are none.
+        recall: Share of the nodes with the label that are predicted to have it; ``None`` if there are none.
+        f1: Harmonic mean of precision and recall; 0 if there are neither nodes with the label nor predictions of it.
         roc_auc: Area under the ROC curve; ``None`` unless both values occur.
-        accuracy: Share of correct values; ``None`` where no value is known.
-        baseline_accuracy: The same for always predicting the majority value.
-        known: Nodes where it is known.
-        support: Nodes that have it.
-        predicted: Nodes predicted to have it.
+        accuracy: Share of correct values; ``None`` if no value is known.
+        baseline_accuracy: Accuracy of always predicting the majority value.
+        known: Number of nodes with a known value.
+        support: Number of nodes with the label.
+        predicted: Number of nodes predicted to have the label.
     """
 
     name: str
@@ -45,19 +45,19 @@ class LabelScores:
 
 @dataclass(frozen=True)
 class MultilabelReport:
-    """What :func:`multilabel_report` measures.
+    """Result of :func:`multilabel_report`.
 
     Attributes:
-        nodes: Rows, those without any known label among them.
-        complete: Rows where all labels are known.
-        subset_accuracy: Share of the complete rows where every label is right; ``None`` where there are none.
-        baseline_subset_accuracy: The same for the baseline.
-        accuracy: Share of the known values that are right.
-        baseline_accuracy: The same for always predicting the majority value of each label.
-        micro_f1: F1 of all known values together; 0 where no label is there and none is predicted.
-        macro_f1: Mean F1 of all labels; one that no node has and that is never predicted counts 0.
-        roc_auc: Mean over the labels of which both values occur; ``None`` where there are none.
-        per_label: Label by label.
+        nodes: Number of rows, including rows without any known label.
+        complete: Number of rows where all labels are known.
+        subset_accuracy: Share of the complete rows where every label is correct; ``None`` if there are none.
+        baseline_subset_accuracy: Subset accuracy of the baseline.
+        accuracy: Share of the known values that are correct.
+        baseline_accuracy: Accuracy of always predicting the majority value of each label.
+        micro_f1: F1 over all known values; 0 if there are neither labels nor predictions.
+        macro_f1: Mean F1 of all labels. A label that no node has and that is never predicted counts as 0.
+        roc_auc: Mean over the labels for which both values occur; ``None`` if there are none.
+        per_label: Scores of each label.
     """
 
     nodes: int
@@ -72,7 +72,7 @@ class MultilabelReport:
     per_label: tuple[LabelScores, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON holds it; what is not defined is ``None``."""
+        """A JSON-serializable dictionary. Undefined values are ``None``."""
         return {name: plain(value) for name, value in asdict(self).items()}
 
     def __str__(self) -> str:
@@ -93,15 +93,15 @@ class MultilabelReport:
 
 
 def multilabel_report(probabilities: Any, targets: Any, names: Sequence[str], majority: Any = None) -> MultilabelReport:
-    """Scores of yes-or-no labels; a label is predicted where its probability is above 0.5.
+    """Score multilabel predictions. A label is predicted if its probability is above 0.5.
 
     Args:
-        probabilities: Of each label, ``[n, L]``.
-        targets: Booleans, or zeros and ones, ``[n, L]``; NaN is unknown and left out, entry by entry.
-        names: What the labels are called.
-        majority: The value that the baseline always predicts for each label, booleans ``[L]``: pass the more frequent
-            one of the training nodes. By default the more frequent one here, which a model cannot know beforehand;
-            false where both are equally frequent.
+        probabilities: Probability of each label, ``[n, L]``.
+        targets: Booleans, or zeros and ones, ``[n, L]``. NaN means unknown; unknown entries are ignored.
+        names: Names of the labels.
+        majority: The value that the baseline predicts for each label, booleans ``[L]``: pass the more frequent
+            value among the training nodes. Default: the more frequent value in ``targets``, which a model cannot
+            know beforehand; false in a tie.
 
     Example:
         >>> report = multilabel_report([[0.9, 0.2], [0.6, 0.7]], [[1, 0], [0, float("nan")]], ["red", "round"])

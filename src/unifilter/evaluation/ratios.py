@@ -1,4 +1,4 @@
-"""Ratios of counts, and what they are where there is nothing to divide by."""
+"""Ratios of counts, with defined results for a zero denominator."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ import numpy as np
 
 
 def ratio(part: float, whole: float) -> float | None:
-    """``part / whole``; ``None`` where the whole is 0."""
+    """``part / whole``, or ``None`` if ``whole`` is 0."""
     return float(part / whole) if whole else None
 
 
 def f1_score(hits: int, support: int, predicted: int) -> float:
-    """The harmonic mean of precision and recall; 0 where there is neither a label nor a prediction."""
+    """Harmonic mean of precision and recall; 0 if there are neither labels nor predictions."""
     return ratio(2 * hits, support + predicted) or 0.0
 
 
 def roc_auc(scores: np.ndarray, positive: np.ndarray) -> float | None:
-    """Area under the ROC curve; ``None`` unless both values of ``positive`` occur."""
+    """Area under the ROC curve, or ``None`` unless both values of ``positive`` occur."""
     if positive.all() or not positive.any():
         return None
     from sklearn.metrics import roc_auc_score
@@ -27,6 +27,6 @@ def roc_auc(scores: np.ndarray, positive: np.ndarray) -> float | None:
 
 
 def mean_of_defined(values: Iterable[float | None]) -> float | None:
-    """The mean of those that are not ``None``; ``None`` where all are."""
+    """Mean of the values that are not ``None``, or ``None`` if there are none."""
     defined = [value for value in values if value is not None]
     return ratio(sum(defined), len(defined))

@@ -1,4 +1,4 @@
-"""How far predicted numbers are from the truth, next to always predicting one number."""
+"""Errors of regression predictions, with a constant prediction as baseline."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ RESIDUAL_LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 @dataclass(frozen=True)
 class TargetScores:
-    """One target.
+    """Errors of one target.
 
     Attributes:
-        name: What it is called.
-        r2: The coefficient of determination; ``None`` where the target is constant.
+        name: Name of the target.
+        r2: Coefficient of determination; ``None`` if the target is constant.
         rmse: Root mean squared error.
         mae: Mean absolute error.
-        baseline: The number that the baseline always predicts.
-        baseline_rmse, baseline_mae: Its errors.
-        residual_quantiles: Of target less prediction, at :data:`RESIDUAL_LEVELS`: 5, 25, 50, 75 and 95 %.
+        baseline: The constant that the baseline predicts.
+        baseline_rmse, baseline_mae: Errors of the baseline.
+        residual_quantiles: Quantiles of target minus prediction at :data:`RESIDUAL_LEVELS`: 5, 25, 50, 75 and 95 %.
     """
 
     name: str
@@ -42,13 +42,13 @@ class TargetScores:
 
 @dataclass(frozen=True)
 class RegressionReport:
-    """What :func:`regression_report` measures.
+    """Result of :func:`regression_report`.
 
     Attributes:
-        nodes: How many nodes were scored.
-        r2: Mean over the targets that are not constant; ``None`` where all are.
-        rmse, mae, baseline_rmse, baseline_mae: Means over the targets; read them target by target where units differ.
-        per_target: Target by target.
+        nodes: Number of nodes scored.
+        r2: Mean over the targets that are not constant; ``None`` if all are.
+        rmse, mae, baseline_rmse, baseline_mae: Means over the targets. If units differ, see ``per_target``.
+        per_target: Errors of each target.
     """
 
     nodes: int
@@ -60,7 +60,7 @@ class RegressionReport:
     per_target: tuple[TargetScores, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON holds it; what is not defined is ``None``."""
+        """A JSON-serializable dictionary. Undefined values are ``None``."""
         return {name: plain(value) for name, value in asdict(self).items()}
 
     def __str__(self) -> str:
@@ -77,14 +77,14 @@ class RegressionReport:
 def regression_report(
     predicted: Any, target: Any, names: Sequence[str] = ("target",), baseline: Any = None
 ) -> RegressionReport:
-    """Errors of predicted numbers.
+    """Compute the errors of regression predictions.
 
     Args:
         predicted: ``[n]``, or ``[n, t]`` for several targets.
-        target: The truth, of the same shape; NaN is unknown and left out, entry by entry.
-        names: What the targets are called.
-        baseline: The number that the baseline always predicts, one for all targets or one for each: pass the mean of
-            the training nodes. By default the mean of ``target``, which a model cannot know beforehand.
+        target: The true values, of the same shape. NaN means unknown; unknown entries are ignored.
+        names: Names of the targets.
+        baseline: The constant that the baseline predicts, one for all targets or one per target: pass the mean of
+            the training nodes. Default: the mean of ``target``, which a model cannot know beforehand.
 
     Example:
         >>> print(regression_report([1.0, 2.0, 4.0], [1.0, 3.0, 5.0], baseline=2.0))
@@ -144,7 +144,7 @@ def _score(name: str, predicted: np.ndarray, target: np.ndarray, baseline: float
 
 def _r2(residual: np.ndarray, target: np.ndarray) -> float | None:
     total = ((target - target.mean()) ** 2).sum()
-    # The first condition: the mean of a constant can differ from it by a rounding error, which is no variation.
+    # min == max is checked because rounding can make the variance of a constant target nonzero.
     if target.min() == target.max() or total == 0:
         return None
     return float(1 - (residual**2).sum() / total)

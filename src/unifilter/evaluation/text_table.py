@@ -8,11 +8,11 @@ Cell = str | int | float | None
 
 
 def text_table(rows: Sequence[Sequence[Cell]], number: str = ".4f") -> str:
-    """Rows with the first column to the left and the others to the right; ``None`` is a dash.
+    """Format rows with the first column left-aligned and the others right-aligned; ``None`` becomes a dash.
 
     Args:
-        rows: All of the same length; the first may be the header.
-        number: The format of floats.
+        rows: Rows of equal length. The first may be a header.
+        number: Format of floats.
 
     Example:
         >>> print(text_table([["", "score", "nodes"], ["cats", 0.5, 12], ["dogs", None, 0]]))

@@ -1,4 +1,4 @@
-"""Experiments: every table and figure of the paper. To add one, write its file and name it in the table below."""
+"""The paper's tables and figures as experiments. To add one, write its file and list it in ``EXPERIMENTS`` below."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ EXPERIMENTS: dict[str, Experiment] = {
 
 
 def find_experiments(name: str) -> list[Experiment]:
-    """One experiment by its name, or all of them."""
+    """Look up one experiment by name, or all of them."""
     if name == "all":
         return list(EXPERIMENTS.values())
     if name not in EXPERIMENTS:

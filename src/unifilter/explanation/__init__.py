@@ -1,4 +1,4 @@
-"""The last stage: what a graph, its signals and a trained filter look like, as numbers, words, pictures and a page."""
+"""The last stage: explanations of graphs, signals and trained filters, as numbers, sentences, plots and a page."""
 
 from unifilter.explanation.assembling import explain
 from unifilter.explanation.importance import Importance, feature_importance

@@ -1,4 +1,4 @@
-"""The one way to an explanation: of a factorization, of a trained model, or of a run."""
+"""Builds an explanation from a factorization, a trained model or a run."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from unifilter.nn import SharedUniFilter
 from unifilter.nn.shared_uni_filter import sketch_for
 from unifilter.runs import RunFolder, response_quartiles
 
-# Lanczos steps for the labels: they are few columns, so a finer quadrature than the features' costs little.
+# Lanczos steps for the labels. They have few columns, so a finer quadrature than for the features costs little.
 _LABEL_HOPS = 40
-# Lanczos steps for the features of a method without hops: as many as the paper's bases have.
+# Lanczos steps for the features of a method without hops, as many as in the paper.
 _FEATURE_HOPS = 10
 
 
@@ -47,29 +47,29 @@ def explain(
     dataset: NodeDataset | None = None,
     data_dir: str | Path | None = None,
 ) -> SpectralExplanation:
-    """What a graph's signals, labels and filter look like in the spectral domain.
+    """Explain a graph's signals, labels and filter in the spectral domain.
 
-    A model or a run brings its own graph, labels, weights, tau and homophily; arguments given here take precedence.
-    A factorization brings its signals alone. A filter that is not on the universal basis, such as BernNet's, is shown
+    A model or a run has its own graph, labels, weights, tau and homophily; arguments given here take precedence. A
+    factorization has only its signals. A filter that is not on the universal basis, such as BernNet's, is represented
     by its response.
 
     Args:
         subject: A factorization, a fitted classifier or regressor, a :class:`unifilter.TrainedModel`, or the
-            folder of a run, whose data set is loaded again by its name.
-        graph: The graph of the factorization; needed with labels.
-        labels: Class indices ``[num_nodes]``, -1 where unknown.
-        train: Training nodes, a mask or indices: the homophily is then estimated from their labels alone.
-        tau: Share of the homophily basis; by default what was trained with, else a half.
-        homophily: Of the heterophily basis; by default what was trained with, else estimated from ``train``, else the
-            edge homophily of all labels.
-        weights: Learned weights: ``[hops + 1]``, ``[splits, hops + 1]``, or ``[splits, hops + 1, channels]`` where
-            every channel has its own.
-        name: What to call it.
-        class_names: What the classes are called, in the order of their indices.
-        label_hops: Lanczos steps for the labels' spectral density.
-        dataset: The data of a factorization, or that a :class:`unifilter.TrainedModel` was trained on, in place of
-            graph and labels.
-        data_dir: Where the data set of a run is.
+            folder of a run, whose data set is loaded again by name.
+        graph: The graph of the factorization; required with labels.
+        labels: Class indices ``[num_nodes]``, -1 if unknown.
+        train: Training nodes, a mask or indices. The homophily is then estimated from their labels only.
+        tau: Share of the homophily basis. Default: the trained value, or 0.5.
+        homophily: Homophily of the heterophily basis. Default: the trained value, or the estimate from ``train``, or
+            the edge homophily of all labels.
+        weights: Learned weights: ``[hops + 1]``, ``[splits, hops + 1]``, or ``[splits, hops + 1, channels]`` for
+            separate weights per channel.
+        name: Title of the explanation.
+        class_names: Class names, in the order of the class indices.
+        label_hops: Lanczos steps for the spectral density of the labels.
+        dataset: The data set of a factorization, or the one that a :class:`unifilter.TrainedModel` was trained on,
+            instead of graph and labels.
+        data_dir: Data directory with the data set of a run.
     """
     check_count("label_hops", label_hops, "leave it out for 40")
     given = {
@@ -107,18 +107,18 @@ def _found_in(subject: Any, dataset: NodeDataset | None, data_dir: str | Path | 
 
 
 def _found_in_model(model: TrainedModel, dataset: NodeDataset | None) -> dict[str, Any]:
-    """What a model says, on the data that it was trained on where that is known."""
+    """The parameters of a model, and its training data if available."""
     found: dict[str, Any] = {"tridiagonal": model.tridiagonal}
     if dataset is not None:
         graph = dataset.graph.with_self_loops(model.network.self_loops).to("cpu")
         found |= {"graph": graph, **_answers_in(dataset)}
         if model.tridiagonal is None:
-            # The method works without a factorization, but the spectrum of the features is read from one.
+            # The method does not use a factorization, but the spectrum of the features needs one.
             hops = getattr(model.method, "hops", None) or _FEATURE_HOPS
             found["tridiagonal"] = tridiagonals(graph, model.prepare(dataset.inputs, seen=True), hops)
     if found["tridiagonal"] is None:
         raise ValueError(
-            f"a {model.method.name} model on its own does not know the spectrum of any features: explain the fitted "
+            f"a {model.method.name} model does not contain the spectrum of its features: explain the fitted "
             "estimator, or the folder of its run"
         )
     found["remarks"] = _remarks(model)
@@ -132,34 +132,34 @@ def _found_in_model(model: TrainedModel, dataset: NodeDataset | None) -> dict[st
             "tau": tau,
             "homophily": homophily,
             "homophily_from": "of the model",
-            # Of one split: per hop, or per hop and channel.
+            # A single split, with weights per hop, or per hop and channel.
             "weights": weights[None, :, None] if weights.ndim == 1 else weights[None],
         }
     response = response_quartiles(model, GRID)
     if response is None:
         raise ValueError(
-            f"{model.method.name} learns no filter that is a function of the eigenvalues, so there is nothing to "
-            "explain: explain the factorization of the data set instead, explain(factorize(graph, x))"
+            f"{model.method.name} learns no filter that is a function of the eigenvalues, so it cannot be "
+            "explained: explain the factorization of the data set instead, explain(factorize(graph, x))"
         )
     return found | {"response": response}
 
 
 def _answers_in(dataset: NodeDataset) -> dict[str, Any]:
-    """The classes; of targets, which have no frequencies of classes, how alike they are."""
+    """Labels and class names; for targets, which have no classes, their homophily."""
     if dataset.targets is None:
         known = {"labels": dataset.labels, "class_names": dataset.class_names}
         return known if dataset.answered.any() else {}
     homophily, kind = dataset.target_homophily, "label-set" if dataset.task == "multilabel" else "value"
     if homophily is None:
-        return {"homophily": 0.5, "homophily_from": "a half, for no edge joins known targets"}
+        return {"homophily": 0.5, "homophily_from": "0.5, because no edge joins known targets"}
     return {"homophily": homophily, "homophily_from": f"{kind} homophily of all targets"}
 
 
 def _remarks(model: TrainedModel) -> tuple[str, ...]:
-    """What is said before anything else: what is shown may not have been learned."""
+    """Warnings to show first: what is shown may not have been learned."""
     said = [model.nothing_learned] if model.nothing_learned else []
     if model.filter_unmoved:
-        said.append("The weights of the filter are where they started: what is shown is the initial filter.")
+        said.append("The weights of the filter did not change in training: the initial filter is shown.")
     return tuple(said)
 
 
@@ -186,7 +186,7 @@ def _found_in_run(files: RunFolder, data_dir: str | Path | None) -> dict[str, An
     found = _found_in_model(model, dataset) | {"name": f"{dataset.name}, {config['method']}"}
     if "weights" not in found:
         return found
-    # A weight per channel, and a basis that was learned, are not in the records: those are of the best split.
+    # Records have no weights per channel and no learned basis: those are taken from the best split.
     rows = [record["weights"] for record in records if record["weights"]]
     if rows:
         found["weights"] = rows
@@ -208,8 +208,8 @@ def _dataset_of(config: dict[str, Any], data_dir: str | Path | None) -> NodeData
     dataset = load_dataset(where, data_dir, direction=config["direction"])
     if dataset.checksum != config["checksum"]:
         raise ValueError(
-            f"the data set {dataset.name!r} is not what the run was trained on (its checksum differs): "
-            "put the original back, or train again"
+            f"the data set {dataset.name!r} differs from the one the run was trained on (its checksum differs): "
+            "restore the original, or train again"
         )
     return dataset
 
@@ -230,9 +230,7 @@ def _assemble(
     remarks: tuple[str, ...] = (),
 ) -> SpectralExplanation:
     if labels is not None and graph is None:
-        raise ValueError(
-            "labels say something on their graph only: pass it too, explain(fact, graph=graph, labels=labels)"
-        )
+        raise ValueError("labels need their graph: pass it too, explain(fact, graph=graph, labels=labels)")
     report: LabelReport | None = None
     if graph is not None and labels is not None:
         indices = as_labels(labels, graph.num_nodes)
@@ -245,7 +243,7 @@ def _assemble(
         elif homophily is None:
             homophily, homophily_from = edge_homophily(graph, indices), "edge homophily of all labels"
     if homophily is None:
-        raise ValueError("there are no labels to take the homophily from: pass homophily=0.5, or graph and labels")
+        raise ValueError("there are no labels to estimate the homophily from: pass homophily=0.5, or graph and labels")
     return SpectralExplanation(
         name=name,
         nodes=None if graph is None else graph.num_nodes,
@@ -262,7 +260,7 @@ def _assemble(
 
 
 def _as_weights(weights: Any, hops: int, channels: int) -> Tensor:
-    """As ``[splits, hops + 1, 1 or channels]``."""
+    """Weights as ``[splits, hops + 1, 1 or channels]``."""
     values = (
         weights.detach().cpu() if isinstance(weights, Tensor) else torch.from_numpy(np.asarray(weights, dtype=float))
     )

@@ -1,6 +1,6 @@
-"""What moves with tau and homophily: frequencies, angles and the filter's response, from the tridiagonals alone.
+"""Curves that depend on tau and homophily: frequencies, angles and filter response, from the tridiagonals alone.
 
-The page computes the same numbers in ``web/source/curves.js``: a change here is a change there.
+The page computes the same numbers in ``web/source/curves.js``: change both together.
 """
 
 from __future__ import annotations
@@ -20,16 +20,15 @@ __all__ = ["GRID", "Curves", "compute_curves", "response_axis"]
 
 @dataclass(frozen=True, eq=False)
 class Curves:
-    """The universal basis at one tau and homophily, over the channels that carry a signal.
+    """Curves of the universal basis at one tau and homophily, over the channels with a signal.
 
     Attributes:
-        frequency, frequency_spread: Mean and standard deviation over the channels, ``[hops + 1]``; the frequency is
-            that of Definition 2.2, in [0, 1], and 0 for a zero vector.
-        angles: Mean angle between two basis vectors in degrees, ``[hops + 1, hops + 1]``; a zero vector is at right
-            angles to all.
+        frequency, frequency_spread: Mean and standard deviation over the channels, ``[hops + 1]``, of the frequency of
+            Definition 2.2, in [0, 1]; 0 for a zero vector.
+        angles: Mean angle between two basis vectors in degrees, ``[hops + 1, hops + 1]``; 90 for a zero vector.
         response, response_low, response_high: Median and quartiles over the channels of the filter's response at
-            :data:`GRID`. The polynomials of a channel are its own and can be large where it has no energy, so a
-            channel counts at an eigenvalue as much as the energy it can have there, see :func:`possible_energy`.
+            :data:`GRID`. Each channel has its own polynomials, which can be large where it has no energy. Channels are
+            therefore weighted at each eigenvalue by the energy they can have there, see :func:`possible_energy`.
     """
 
     frequency: np.ndarray
@@ -41,13 +40,13 @@ class Curves:
 
 
 def compute_curves(tridiagonal: Tridiagonal, tau: float, homophily: float, weights: Tensor) -> Curves:
-    """Curves of a tridiagonal all of whose channels carry a signal.
+    """Compute the curves of a tridiagonal whose channels all have a signal.
 
     Args:
         tridiagonal: See :func:`with_signal`.
         tau: Share of the homophily basis.
-        homophily: Of the heterophily basis.
-        weights: Of the filter, ``[hops + 1, 1]`` or ``[hops + 1, channels]``.
+        homophily: Homophily of the heterophily basis.
+        weights: Weights of the filter, ``[hops + 1, 1]`` or ``[hops + 1, channels]``.
     """
     coefficients = Uni(tau, homophily).coefficients(tridiagonal) * tridiagonal.reached
     frequencies = tridiagonal.frequencies(coefficients)
@@ -66,12 +65,12 @@ def compute_curves(tridiagonal: Tridiagonal, tau: float, homophily: float, weigh
 
 
 def response_axis(curves: Curves, span: tuple[float, float]) -> tuple[float, float]:
-    """The part of the gain axis that a chart shows: 0, and the curves between two eigenvalues.
+    """Range of the gain axis of a chart: 0, and the curves between two eigenvalues.
 
     Args:
-        curves: Whose response.
-        span: The eigenvalues that hold almost all energy of the features; elsewhere nothing is there to be filtered,
-            and the curves may grow without bounds.
+        curves: The curves.
+        span: Range of eigenvalues with almost all energy of the features. Outside, the curves have no meaning and can
+            be arbitrarily large.
     """
     return gain_axis(span, GRID, curves.response_low, curves.response_high)
 
@@ -81,5 +80,5 @@ def _angles(coefficients: Tensor) -> Tensor:
     unit = coefficients / torch.where(length > 0, length, 1.0)[:, None]
     cosine = torch.einsum("kic,jic->kjc", unit, unit).clamp(-1, 1)
     angles = torch.rad2deg(torch.arccos(cosine)).mean(dim=2)
-    # A vector meets itself at 0; the arc cosine of 1 - rounding would say 1e-6.
+    # The arc cosine of 1 - rounding error would give 1e-6 instead of 0.
     return angles.fill_diagonal_(0.0)

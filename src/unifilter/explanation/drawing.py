@@ -1,4 +1,4 @@
-"""The explanation as a picture: the paper's spectrum figure, and what explains it."""
+"""Plots of an explanation: the paper's spectrum figure, and panels that explain it."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
     from unifilter.explanation.spectral_explanation import SpectralExplanation
 
-# Okabe and Ito's colors can be told apart by the color-blind.
+# Okabe and Ito's color-blind-safe palette.
 _BLUE, _ORANGE, _GREEN = "#0072B2", "#D55E00", "#009E73"
 
 
 def draw_explanation(explanation: SpectralExplanation) -> Figure:
-    """Four panels: weights over frequency, frequency over hops, the filter's response, and where the energy is."""
+    """Four panels: weights over frequency, frequency over hops, filter response, and distribution of energy."""
     figure = new_figure(figsize=(11, 7.6))
     panels = figure.subplots(2, 2)
     _draw_weights(panels[0, 0], explanation)
@@ -31,7 +31,7 @@ def draw_explanation(explanation: SpectralExplanation) -> Figure:
 
 
 def _draw_weights(axes: Any, explanation: SpectralExplanation) -> None:
-    """Figure 2 of the paper: a bar for each hop, at the mean frequency of its basis vector."""
+    """Figure 2 of the paper: a bar for each hop at the mean frequency of its basis vector."""
     frequency = explanation.curves.frequency
     axes.set(xlabel="frequency f of the basis vector (0 smooth, 1 alternating)")
     if explanation.weight is None:
@@ -64,7 +64,7 @@ def _draw_response(axes: Any, explanation: SpectralExplanation) -> None:
         GRID, curves.response_low, curves.response_high, color=_BLUE, alpha=0.2, linewidth=0, label="quartiles"
     )
     axes.plot(GRID, curves.response, color=_BLUE, label="median over channels")
-    # Where the features have no energy the curve means nothing, and may leave the axis.
+    # Where the features have no energy the curve has no meaning, and may leave the axis.
     outside = {"color": "0.5", "alpha": 0.15, "linewidth": 0}
     first, last = explanation.feature_energy.span
     axes.axvspan(0, first, **outside)
@@ -77,7 +77,7 @@ def _draw_response(axes: Any, explanation: SpectralExplanation) -> None:
         ylim=explanation.response_axis,
         title="Filter response" if trained else "Filter response of equal weights",
     )
-    # Lines may pass behind it, wherever it is.
+    # Semi-transparent, because the legend can overlap the curves.
     axes.legend(edgecolor="none", framealpha=0.85)
 
 

@@ -1,4 +1,4 @@
-"""A filter with an MLP behind it, taken apart: what explanations of predictions are made from."""
+"""A filter followed by an MLP, split into parts to explain predictions."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from unifilter.bases import Tridiagonal
 from unifilter.estimators import TrainedModel
 from unifilter.graph import Graph
 
-# Entries of a tensor that is worked on at once: bounds the work space to a few of 16 MiB.
+# Maximum number of entries of a tensor, which limits the work space to a few times 16 MiB.
 _ENTRIES = 2**21
 
 
 @dataclass(frozen=True, eq=False)
 class FilterAndMLP:
-    """Both parts of a trained model, in double precision on the CPU.
+    """The filter and the MLP of a trained model, in double precision on the CPU.
 
     Attributes:
-        tridiagonal: The polynomials of the features.
-        weighted: The learned weight of each basis vector times its coefficients, ``[m, hops + 1, channels]``.
-        mlp: What comes behind the filter.
+        tridiagonal: The tridiagonal of the features.
+        weighted: Learned weights times the coefficients of the basis vectors, ``[m, hops + 1, channels]``.
+        mlp: The MLP after the filter.
     """
 
     tridiagonal: Tridiagonal
@@ -35,15 +35,15 @@ class FilterAndMLP:
 
     @classmethod
     def of(cls, model: TrainedModel, remedy: str) -> FilterAndMLP:
-        """The parts of a model that has them.
+        """The parts of a model.
 
         Args:
             model: The model.
-            remedy: What to do with one that has not, for the message.
+            remedy: The advice in the message if the model does not have these parts.
         """
         if model.tridiagonal is None or model.basis is None or model.weights is None:
             raise ValueError(
-                f"{model.method.name} is no filter with an MLP behind it, so a prediction cannot be split by hop: "
+                f"{model.method.name} is not a filter followed by an MLP, so a prediction cannot be split by hop: "
                 f"{remedy}"
             )
         tridiagonal = model.tridiagonal.to("cpu", torch.float64)
@@ -53,15 +53,15 @@ class FilterAndMLP:
         return cls(tridiagonal, model.basis.coefficients(tridiagonal) * each, mlp.double().eval())
 
     def by_hop(self, graph: Graph, features: Tensor, nodes: Tensor) -> Iterator[tuple[slice, Tensor]]:
-        """What each hop brings into the filtered features of some nodes, block by block of the columns.
+        """Contribution of each hop to the filtered features of some nodes, in blocks of columns.
 
         Args:
-            graph: The graph as the model sees it.
-            features: As the model takes them, dense or CSC.
-            nodes: Indices.
+            graph: The graph as the model uses it.
+            features: Prepared features, dense or CSC.
+            nodes: Node indices.
 
         Yields:
-            The columns, and ``[m, nodes, columns]``. Summed over the hops they are the filtered features.
+            The columns, and contributions ``[m, nodes, columns]``. Their sum over the hops is the filtered features.
         """
         width = max(_ENTRIES // max(graph.num_nodes, len(self.weighted) * len(nodes)), 1)
         multiply = partial(graph.propagate, check_finite=False)
@@ -77,21 +77,21 @@ class FilterAndMLP:
 def integrated_gradients(
     mlp: nn.Module, z: Tensor, targets: Tensor, steps: int, classes: bool = True, start: Tensor | None = None
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Mean gradient of an output's score on the way from a start to each row of ``z``, and the score at both ends.
+    """Mean gradient of an output score on the path from a baseline to each row of ``z``, and the scores at both ends.
 
-    The score of a class is its logit less the mean of all logits, since classes exclude each other; that of a label or
-    a number is the output itself.
+    The score of a class is its logit minus the mean of all logits, because classes exclude each other. The score of a
+    label or a number is the output itself.
 
     Args:
         mlp: Maps ``[rows, channels]`` to logits.
         z: ``[rows, channels]``.
         targets: The class, or other output, of each row.
-        steps: Points on the way, the midpoints of as many parts.
+        steps: Number of points on the path, the midpoints of equal intervals.
         classes: Whether the outputs are classes.
-        start: Where the way begins, ``[channels]``; by default at zero.
+        start: The baseline, ``[channels]``. Default: zero.
 
     Returns:
-        The gradients ``[rows, channels]``, the scores at ``z`` and those at the start, both ``[rows]``.
+        The gradients ``[rows, channels]``, and the scores at ``z`` and at the baseline, both ``[rows]``.
     """
     begin = torch.zeros_like(z[0]) if start is None else start
     share = (torch.arange(steps, dtype=z.dtype) + 0.5) / steps

@@ -1,4 +1,4 @@
-"""Which features and hops mattered, for the whole model and for each class."""
+"""Importance of features and hops, for the whole model and for each class."""
 
 from __future__ import annotations
 
@@ -14,31 +14,29 @@ from unifilter._internal.checks import as_feature_matrix, as_node_mask, check_ch
 from unifilter.estimators import TrainedModel
 from unifilter.explanation.filter_parts import FilterAndMLP, integrated_gradients
 
-# Steps of the path integrals: fewer than for one node, since their errors average out over nodes. `gap` says what is
-# left; without batch normalization nothing is, for then the gradient is the same all the way.
+# Steps of the path integrals, fewer than for a single node because errors average out over nodes. `gap` reports the
+# remaining error; without batch normalization it is zero, because the gradient is constant along the path.
 _STEPS = 32
-# The average node is that of so many, drawn where there are more.
+# Number of random nodes that the average node is estimated from.
 _AVERAGED = 512
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Importance:
-    """What each hop and each feature brought into the predictions.
+    """Importance of hops and features for predictions.
 
     Attributes:
-        measure: ``"score"``: contributions to the score of the predicted class, which is its logit less the mean of
-            all logits. ``"accuracy"``: how much accuracy is lost without the feature.
-        features: For the whole model, ``[features]``. Of the score it is the mean over nodes of the absolute
-            contribution.
+        measure: ``"score"``: contributions to the score of the predicted class, its logit minus the mean of all logits.
+            ``"accuracy"``: accuracy lost without the feature.
+        features: For the whole model, ``[features]``. For scores, the mean over nodes of the absolute contribution.
         per_class_features: ``[classes, features]``, with a sign: the mean contribution to the score of a class over the
-            nodes predicted as it, or the accuracy lost on the nodes of a class. NaN for a class without nodes.
-        hops: The same for each hop, ``[hops + 1]``; ``None`` where the measure is accuracy.
-        per_class_hops: The same for each class and hop, ``[classes, hops + 1]``, or ``None``.
-        names: Of the features: of each column, or of each group of columns.
-        classes: What is predicted.
-        class_nodes: How many nodes each class has here, ``[classes]``.
-        gap: Of the score, what the contributions leave unexplained, as a share of what is to be explained; ``None``
-            where the measure is accuracy.
+            nodes predicted as that class, or the accuracy lost on the nodes of a class. NaN for a class without nodes.
+        hops: Importance of each hop, ``[hops + 1]``; ``None`` for accuracy.
+        per_class_hops: Importance of each hop for each class, ``[classes, hops + 1]``, or ``None``.
+        names: Names of the features: of columns, or of groups of columns.
+        classes: Names of the classes.
+        class_nodes: Number of nodes of each class, ``[classes]``.
+        gap: For scores, the share that the contributions leave unexplained; ``None`` for accuracy.
     """
 
     measure: Literal["score", "accuracy"]
@@ -59,11 +57,11 @@ class Importance:
         )
 
     def top_features(self, count: int = 10) -> list[tuple[str, float]]:
-        """The features that mattered most, by name."""
+        """The most important features with their importance."""
         return self._top(self.features, count)
 
     def to_dict(self, top: int = 20) -> dict[str, Any]:
-        """As plain values: the hops, and the ``top`` features of the whole model and of each class."""
+        """As plain values: all hops, and the ``top`` features of the whole model and of each class."""
         check_count("top", top, "leave it out for 20")
         return {
             "measure": self.measure,
@@ -103,26 +101,26 @@ def feature_importance(
     seed: int = 0,
     baseline: Literal["mean", "zero"] = "mean",
 ) -> Importance:
-    """Which features and hops moved the predictions of a filter with an MLP behind it.
+    """Importance of features and hops for the predictions of a filter followed by an MLP.
 
-    This is :func:`unifilter.explanation.explain_node` over many nodes, compared with the average node. The
-    contributions of a node are summed with their signs, over the hops for a feature and over the features for a hop,
-    before absolute values are averaged over the nodes. For any other method use
+    This is :func:`unifilter.explanation.explain_node` over many nodes, relative to the average node. The contributions
+    of a node are summed with their signs, over the hops for a feature and over the features for a hop, before absolute
+    values are averaged over the nodes. For other methods use
     :func:`unifilter.explanation.permutation_importance`.
 
     Args:
-        model: Its method is UniFilter or a variant of it.
-        graph: Any graph that :func:`unifilter.graph.as_graph` takes.
-        x: Its raw features.
-        nodes: Whose predictions, a mask or indices; by default all.
-        groups: A group for each column that the model sees, counted from 0, to add up columns that belong together; by
-            default those that come from one column of a table, and else each column is on its own.
-        names: Of the columns, or of the groups where there are some.
-        max_nodes: Of more nodes so many are drawn.
-        seed: Of the draw.
+        model: A model of UniFilter or one of its variants.
+        graph: Any graph accepted by :func:`unifilter.graph.as_graph`.
+        x: Its features, as passed to ``fit``.
+        nodes: Nodes whose predictions are explained, a mask or indices. Default: all.
+        groups: A group index from 0 for each column of the model, to add up columns that belong together. Default: the
+            columns of a table; otherwise every column separately.
+        names: Names of the columns, or of the groups.
+        max_nodes: Maximum number of nodes; from more nodes a random sample is drawn.
+        seed: Random seed of the sample.
         baseline: What a node is compared with: ``"mean"``, the mean of the filtered features over the nodes of the
-            graph (of at most 512 drawn ones), so that what all nodes have in common does not count; or
-            ``"zero"``, as in ``explain_node``.
+            graph (over a sample of at most 512), so that what all nodes have in common does not count; or ``"zero"``,
+            as in ``explain_node``.
 
     Example:
         >>> from unifilter import UniFilterClassifier
@@ -158,7 +156,7 @@ def feature_importance(
     )
     contribution = (filtered - start) * gradient
     of_feature = contribution.new_zeros(len(chosen), len(group_names)).index_add_(1, group, contribution)
-    # The parts by hop of all columns may not fit into memory, so they are computed a second time.
+    # The contributions by hop of all columns may not fit in memory, so they are computed a second time.
     of_hop = contribution.new_zeros(len(chosen), len(parts.weighted))
     for columns, by_hop in parts.by_hop(known, features, both):
         apart = by_hop[:, :count] - _mean_of(by_hop[:, count:])[:, None]
@@ -180,11 +178,11 @@ def feature_importance(
 
 
 def columns_of_table(model: TrainedModel) -> tuple[list[int] | None, list[str] | None]:
-    """For a model on tables, the column of the table that each of its features is from, and their names."""
+    """For a model on tables: the index of the table column of each feature, and the names of these columns."""
     groups, names = model.preparation.groups, model.preparation.columns_in
     if groups is None or names is None:
         return None, None
-    # Columns that tell nothing have no features.
+    # Columns without information have no features.
     used = sorted(set(groups))
     return [used.index(group) for group in groups], [names[group] for group in used]
 
@@ -192,14 +190,14 @@ def columns_of_table(model: TrainedModel) -> tuple[list[int] | None, list[str] |
 def column_groups(
     columns: int, groups: Sequence[int] | None, names: Sequence[str] | None
 ) -> tuple[Tensor, tuple[str, ...]]:
-    """The group of each column ``[columns]``, and the names of the groups; each column is one by default."""
+    """The group of each column ``[columns]``, and the names of the groups. Default: one group per column."""
     if groups is None:
         group = torch.arange(columns)
     else:
         group = torch.as_tensor(groups)
         if group.shape != (columns,) or group.is_floating_point() or bool((group < 0).any()):
             raise ValueError(
-                f"groups must be {columns} whole numbers from 0, one for each feature column, not {list(group.shape)} "
+                f"groups must be {columns} integers from 0, one for each feature column, not {list(group.shape)} "
                 f"of {group.dtype}"
             )
     count = int(group.max()) + 1
@@ -214,17 +212,17 @@ def column_groups(
 
 
 def _drawn(nodes: Any, num_nodes: int, most: int, seed: int) -> Tensor:
-    """Indices of the nodes to explain, at most so many."""
+    """Indices of the nodes to explain, a random sample if there are more than ``most``."""
     all_nodes = np.arange(num_nodes) if nodes is None else np.flatnonzero(as_node_mask(nodes, num_nodes, "nodes"))
     if len(all_nodes) == 0:
-        raise ValueError("nodes is empty: name some nodes, or leave it out for all")
+        raise ValueError("nodes is empty: pass some nodes, or leave nodes out for all")
     if len(all_nodes) > most:
         all_nodes = np.sort(np.random.default_rng(seed).choice(all_nodes, most, replace=False))
     return torch.from_numpy(all_nodes)
 
 
 def _mean_of(by_hop: Tensor) -> Tensor:
-    """Over the nodes ``[m, columns]``; zero where there are none."""
+    """Mean over the nodes, ``[m, columns]``; zero if there are none."""
     return by_hop.sum(dim=1) / max(by_hop.shape[1], 1)
 
 

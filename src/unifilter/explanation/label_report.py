@@ -1,4 +1,4 @@
-"""What the labels say about the graph: homophily by every measure, and the graph frequencies they live at."""
+"""Label statistics of a graph: homophily by every measure, and the frequencies of the labels."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from unifilter.graph import Graph, adjusted_homophily, class_homophily, edge_hom
 
 @dataclass(frozen=True)
 class ClassReport:
-    """One class.
+    """Statistics of one class.
 
     Attributes:
-        name: What it is called.
-        nodes: How many nodes are of it.
-        homophily: Share of the edges at its nodes that lead to its nodes; ``None`` where there are none.
-        frequency: Definition 2.2 of its centered indicator.
+        name: Name of the class.
+        nodes: Number of nodes.
+        homophily: Share of the edges at its nodes that lead to its nodes; ``None`` if it has no edges.
+        frequency: Frequency (Definition 2.2) of its centered indicator.
     """
 
     name: str
@@ -33,13 +33,13 @@ class ClassReport:
 
 @dataclass(frozen=True, eq=False)
 class LabelReport:
-    """All that is read from the labels.
+    """Statistics of the labels.
 
     Attributes:
-        edge, node, class_, adjusted: Homophily by the four measures; ``None`` where one is not defined.
-        classes: Class by class.
-        energy: Where the energy of the labels lies.
-        frequency: Definition 2.2 of the labels, mean over the classes.
+        edge, node, class_, adjusted: Homophily by the four measures; ``None`` if undefined.
+        classes: Statistics of each class.
+        energy: Distribution of the energy of the labels.
+        frequency: Frequency (Definition 2.2) of the labels, averaged over the classes.
     """
 
     edge: float | None
@@ -52,16 +52,16 @@ class LabelReport:
 
 
 def report_labels(graph: Graph, labels: np.ndarray, names: tuple[str, ...], hops: int) -> LabelReport | None:
-    """The report, or ``None`` where fewer than two classes occur.
+    """Compute the report, or ``None`` if there are fewer than two classes.
 
-    The signal of a class is its indicator on the nodes with a known label, less its mean there, and 0 elsewhere:
-    without the mean, large classes would put their energy at the lowest frequency whatever the edges are.
+    The signal of a class is its indicator on the nodes with a known label, minus its mean there, and 0 elsewhere.
+    Without subtracting the mean, the energy of large classes would be at the lowest frequency for any edges.
 
     Args:
-        graph: The graph whose frequencies are meant.
-        labels: Class indices, -1 where unknown.
-        names: What the classes are called; those without a name are called by their index.
-        hops: How many Lanczos steps.
+        graph: The graph.
+        labels: Class indices, -1 if unknown.
+        names: Class names. A class without a name is named by its index.
+        hops: Number of Lanczos steps.
     """
     known = labels >= 0
     present = np.unique(labels[known])

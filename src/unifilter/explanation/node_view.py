@@ -1,4 +1,4 @@
-"""Which hops, features and nodes moved the prediction of one node."""
+"""Contributions of hops, features and nodes to the prediction of one node."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ from unifilter.estimators import NodeEstimator, TrainedModel
 from unifilter.explanation.filter_parts import FilterAndMLP, integrated_gradients
 from unifilter.graph import Graph
 
-# Steps of the path integral; the MLP bends at a few of them only, and `gap` says what is left.
+# Steps of the path integral. The MLP is piecewise linear with few kinks on the path, and `gap` reports the error.
 _STEPS = 128
-# Columns worked on together: bounds the work space to a few vectors of that many columns.
+# Columns processed together, which limits the work space to a few vectors of this many columns.
 _COLUMNS = 256
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class NodeView:
-    """What moved the prediction of one node.
+    """Contributions to the prediction of one node.
 
-    The score of a class is its logit less the mean of all logits. Everything is a share of it: contributions add up to
-    ``score - baseline`` but for ``gap``.
+    The score of a class is its logit minus the mean of all logits. Contributions add up to ``score - baseline`` up to
+    ``gap``.
 
     Attributes:
         node: The node.
-        predicted, explained: The class that is predicted, and the one whose score is explained.
-        score: Of the explained class.
-        baseline: The score of a node whose filtered features are all zero.
+        predicted, explained: The predicted class, and the class whose score is explained.
+        score: Score of the explained class.
+        baseline: Score of a node whose filtered features are all zero.
         by_hop_and_feature: Contributions ``[hops + 1, channels]``.
-        by_node_and_feature: Contributions ``[num_nodes, channels]``: what each feature of each node brought in.
-        gap: What is missing to the score: rounding, and the steps of the path integral.
+        by_node_and_feature: Contributions of each feature of each node, ``[num_nodes, channels]``.
+        gap: Unexplained part of the score, from rounding and the steps of the path integral.
     """
 
     node: int
@@ -74,30 +74,30 @@ class NodeView:
         return total
 
     def top_features(self, count: int = 10) -> list[tuple[int, float]]:
-        """The features that moved the score most, in either direction."""
+        """The features with the largest absolute contributions."""
         return _largest(self.by_feature, count)
 
     def top_nodes(self, count: int = 10) -> list[tuple[int, float]]:
-        """The nodes whose features moved the score most, in either direction."""
+        """The nodes with the largest absolute contributions."""
         return _largest(self.by_node, count)
 
 
 def explain_node(
     model: NodeEstimator | TrainedModel, node: int, *, target: Any = None, graph: Any = None, x: Any = None
 ) -> NodeView:
-    r"""Which hops, features and nodes moved the prediction of one node.
+    r"""Contributions of hops, features and nodes to the prediction of one node.
 
-    The MLP is explained by integrated gradients (Sundararajan et al. 2017) along the straight way from zero to
-    the node's filtered features :math:`z`: every channel gets the mean of the gradient on the way times :math:`z`. The
-    filter before it is linear, so its part is exact: :math:`z_c = \sum_k w_k \sum_u [b_k(\mathbf{P})]_{vu} x_{uc}` is
-    split by hop and by node without any further choice.
+    The MLP is explained by integrated gradients (Sundararajan et al. 2017) along the straight path from zero to the
+    node's filtered features :math:`z`: the contribution of a channel is the mean gradient on the path times :math:`z`.
+    The filter is linear, so its part is exact: :math:`z_c = \sum_k w_k \sum_u [b_k(\mathbf{P})]_{vu} x_{uc}` is split
+    by hop and by node without further assumptions.
 
     Args:
-        model: A fitted classifier, or a loaded one together with ``graph`` and ``x``; its method is UniFilter or a
-            variant of it.
+        model: A fitted classifier, or a loaded model together with ``graph`` and ``x``, of UniFilter or one of its
+            variants.
         node: The node.
-        target: The class whose score is explained; by default the predicted one.
-        graph: Another graph than the one of ``fit``.
+        target: The class whose score is explained. Default: the predicted class.
+        graph: A graph other than that of ``fit``.
         x: Its features.
 
     Example:
@@ -145,26 +145,24 @@ def explain_node(
 def _graph_and_features(
     model: NodeEstimator | TrainedModel, trained: TrainedModel, graph: Any, x: Any
 ) -> tuple[Graph, Tensor]:
-    """The graph as the model sees it, and features scaled as it was trained on them."""
+    """The graph as the model uses it, and prepared features."""
     if (graph is None) != (x is None):
-        raise ValueError("another graph comes with its features: pass both graph and x")
+        raise ValueError("graph and x belong together: pass both")
     seen = graph is None
     if seen:
         data = model.data_ if isinstance(model, NodeEstimator) else None
         if data is None:
-            raise ValueError(
-                "a loaded model has no graph of its own: pass one, explain_node(model, node, graph=..., x=...)"
-            )
+            raise ValueError("a loaded model has no graph: pass one, explain_node(model, node, graph=..., x=...)")
         graph, x = data.graph, data.inputs
     known = trained.graph_of(graph).to("cpu")
     return known, as_feature_matrix(trained.prepare(x, seen=seen), known.num_nodes)
 
 
 def _filtered_parts(graph: Graph, features: Tensor, parts: FilterAndMLP, node: int) -> tuple[Tensor, Tensor]:
-    r"""What makes up the filtered features of one node: ``[num_nodes, channels]`` by node, ``[m, channels]`` by hop.
+    r"""Parts of the filtered features of one node: ``[num_nodes, channels]`` by node, ``[m, channels]`` by hop.
 
-    The propagation matrix is symmetric, so row ``node`` of a polynomial of it is the polynomial applied to the node's
-    unit vector: one recurrence, whatever the number of nodes.
+    The propagation matrix is symmetric, so row ``node`` of a polynomial of it is the polynomial applied to the unit
+    vector of the node: a single recurrence for any number of nodes.
     """
     tridiagonal, weighted = parts.tridiagonal, parts.weighted
     if features.shape[1] != tridiagonal.channels:
@@ -192,7 +190,7 @@ def _filtered_parts(graph: Graph, features: Tensor, parts: FilterAndMLP, node: i
 
 def _class_index(classes: list[Any], target: Any) -> int:
     if target not in classes:
-        raise ValueError(f"{target!r} is no class of this model: its classes are {', '.join(map(repr, classes))}")
+        raise ValueError(f"{target!r} is not a class of this model: its classes are {', '.join(map(repr, classes))}")
     return classes.index(target)
 
 

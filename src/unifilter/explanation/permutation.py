@@ -1,4 +1,4 @@
-"""How much accuracy a model of any method loses without a feature."""
+"""Permutation importance: the accuracy a model of any method loses without a feature."""
 
 from __future__ import annotations
 
@@ -30,23 +30,24 @@ def permutation_importance(
     max_columns: int = 64,
     seed: int = 0,
 ) -> Importance:
-    """The accuracy that is lost when the values of a feature are permuted among all nodes of the graph.
+    """Accuracy lost when the values of a feature are permuted among all nodes of the graph.
 
-    It works for every method, and costs one prediction of the whole graph for each feature and repetition. Features
-    that say the same hide each other: group them.
+    This works for every method, and takes one prediction of the whole graph per feature and repetition. Redundant
+    features hide each other's importance: group them.
 
     Args:
-        model: Of any method.
-        graph: Any graph that :func:`unifilter.graph.as_graph` takes.
-        x: Its raw features, dense or sparse, or a table, whose columns are permuted one by one.
-        labels: A class for each node, as in ``model.classes``; class indices where those are strings. -1 is unknown.
-        nodes: Where accuracy is measured, a mask or indices: take nodes that the model was not trained on.
-        groups: A group for each column of ``x``, counted from 0, to permute columns together; by default each column is
-            on its own.
-        names: Of the columns, or of the groups where there are some.
-        repeats: How many permutations are averaged.
-        max_columns: More features than this are refused, as they would take long.
-        seed: Of the permutations.
+        model: A model of any method.
+        graph: Any graph accepted by :func:`unifilter.graph.as_graph`.
+        x: Its features, dense or sparse, or a table, whose columns are permuted one by one.
+        labels: The class of each node, as in ``model.classes``; or class indices if the classes are strings. -1 means
+            unknown.
+        nodes: Nodes on which accuracy is measured, a mask or indices. Use nodes that the model was not trained on.
+        groups: A group index from 0 for each column of ``x``, to permute columns together. Default: every column
+            separately.
+        names: Names of the columns, or of the groups.
+        repeats: Number of permutations to average over.
+        max_columns: Maximum number of features. More features raise an error, because they would take long.
+        seed: Random seed of the permutations.
 
     Example:
         >>> import numpy as np
@@ -64,14 +65,14 @@ def permutation_importance(
     known = model.graph_of(graph, features.num_rows if isinstance(features, Table) else features.shape[0])
     if len(group_names) > max_columns:
         raise ValueError(
-            f"there are {len(group_names)} features, and to permute each takes {repeats} predictions of the whole "
+            f"there are {len(group_names)} features, and permuting each takes {repeats} predictions of the whole "
             f"graph: group columns that belong together, or pass max_columns={len(group_names)}"
         )
     truth = _class_indices(labels, model.classes, known.num_nodes)
     mask = as_node_mask(nodes, known.num_nodes, "nodes")
     check_labeled(truth, mask, "nodes")
     if not mask.any():
-        raise ValueError("nodes is empty: name some nodes that have a class")
+        raise ValueError("nodes is empty: pass some nodes that have a class")
 
     right = _right(model, known, features, truth)[mask].astype(float)
     rng = np.random.default_rng(seed)
@@ -97,7 +98,7 @@ def permutation_importance(
 
 
 def _right(model: TrainedModel, graph: Graph, features: Any, truth: np.ndarray) -> np.ndarray:
-    """Which nodes are predicted right."""
+    """Which nodes are predicted correctly."""
     right: np.ndarray = model.logits(graph, features).argmax(dim=1).cpu().numpy() == truth
     return right
 
@@ -105,7 +106,7 @@ def _right(model: TrainedModel, graph: Graph, features: Any, truth: np.ndarray) 
 def _permutable(
     model: TrainedModel, x: Any, groups: Sequence[int] | None, names: Sequence[str] | None
 ) -> tuple[Any, tuple[str, ...], Callable[[int, np.ndarray], Any]]:
-    """Features as the model takes them, what can be permuted, and a function that does it."""
+    """The features, the names of those that can be permuted, and a function that permutes one of them."""
     if isinstance(x, Table) or is_frame(x):
         table: Table = x if isinstance(x, Table) else Table.from_frame(x)
 
@@ -120,7 +121,7 @@ def _permutable(
 
 
 def _permuted(features: Any, columns: np.ndarray, order: np.ndarray) -> Any:
-    """The features with the rows of some columns in another order."""
+    """The features with the rows of some columns permuted."""
     if isinstance(features, np.ndarray):
         return np.where(columns, features[order], features)
     kept, moved = (sp.diags_array(part.astype(features.dtype)) for part in (~columns, columns))
@@ -134,8 +135,8 @@ def _class_indices(labels: Any, classes: np.ndarray, num_nodes: int) -> np.ndarr
     indices = as_labels(labels, num_nodes, len(classes))
     if indices.max() >= len(classes):
         raise ValueError(
-            f"node {int(indices.argmax())} is of class {indices.max()}, but the model knows {len(classes)} classes: "
-            "pass the classes by their names"
+            f"node {int(indices.argmax())} is of class {indices.max()}, but the model has {len(classes)} classes: "
+            "pass class names instead"
         )
     return indices
 

@@ -1,4 +1,4 @@
-"""PyG's ``Explainer`` on a trained UniFilter: which features of which nodes moved a prediction."""
+"""PyG's ``Explainer`` for a trained UniFilter: contributions of the features of each node to a prediction."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from unifilter.graph import Graph
 
 
 class PyGModel(nn.Module):
-    """A fitted classifier as PyG calls models: ``model(x, edge_index)`` gives logits of every node.
+    """A fitted classifier with PyG's call signature: ``model(x, edge_index)`` returns the logits of every node.
 
-    Its columns are in the order of ``classifier.classes_``.
+    The columns are in the order of ``classifier.classes_``.
     """
 
     def __init__(self, classifier: NodeClassifier) -> None:
@@ -33,7 +33,7 @@ class PyGModel(nn.Module):
 class UniFilterExplainer(ExplainerAlgorithm):  # type: ignore[misc]
     """Contributions of :func:`unifilter.explanation.explain_node` as a node mask.
 
-    They are signed, and add up to the score of the explained class; for several nodes they are summed. Edges get no
+    They are signed and add up to the score of the explained class. For several nodes they are summed. There is no edge
     mask.
 
     Example:

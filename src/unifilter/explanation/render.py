@@ -1,4 +1,4 @@
-"""The explanation as one page of HTML that needs nothing else: no server, no network."""
+"""Rendering of an explanation as a self-contained HTML page that needs no server and no network."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def render_page(explanation: SpectralExplanation) -> str:
-    """The page: its template with style, script and numbers put in."""
+    """Insert style, script and numbers into the template of the page."""
     page = files("unifilter.explanation") / "page"
     parts = {
         "title": _escaped(explanation.name),
@@ -33,7 +33,7 @@ def render_page(explanation: SpectralExplanation) -> str:
 
 
 def page_data(explanation: SpectralExplanation) -> dict[str, Any]:
-    """What the page is made from: every number of the explanation, and the tridiagonals that its sliders need."""
+    """The data of the page: every number of the explanation, and the tridiagonals that its sliders need."""
     dtype = explanation.tridiagonal.alpha.dtype
     signals, _ = with_signal(explanation.tridiagonal)
     return {
@@ -41,7 +41,7 @@ def page_data(explanation: SpectralExplanation) -> dict[str, Any]:
         "tridiagonal": {
             "channels": signals.channels,
             "dtype": str(dtype).removeprefix("torch."),
-            # In the precision they were computed in: the page then reads exactly the numbers of the library.
+            # In the original precision, so that the page uses exactly the numbers of the library.
             "alpha": _base64(signals.alpha.to(dtype)),
             "beta": _base64(signals.beta.to(dtype)),
             "norm": _base64(signals.norm.to(dtype)),
@@ -60,7 +60,7 @@ def _base64(values: Tensor) -> str:
 
 
 def _script_safe(text: str) -> str:
-    """JSON that cannot end the script element it is in."""
+    """Escape JSON so that it cannot end its script element."""
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
 

@@ -1,4 +1,4 @@
-"""The explanation of a graph: numbers, a verdict in words, pictures and a page."""
+"""The explanation of a graph: numbers, a verdict in words, plots and a page."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SpectralExplanation:
-    """What a graph's signals, labels and filter look like in the spectral domain; made by :func:`unifilter.explain`.
+    """A graph's signals, labels and filter in the spectral domain. Created by :func:`unifilter.explain`.
 
     Attributes:
-        name: What is explained.
-        nodes, edges: Of the graph, ``None`` where it was not given.
-        tau, homophily: Of the universal basis.
+        name: Title of the explanation.
+        nodes, edges: Size of the graph; ``None`` if unknown.
+        tau, homophily: Parameters of the universal basis.
         homophily_from: Where the homophily comes from, in words.
-        tridiagonal: The features' tridiagonal, all channels.
-        weights: The filter's weights ``[splits, hops + 1, 1]``, or ``[splits, hops + 1, channels]`` where every channel
-            has its own; ``None`` where nothing was trained. The response is then that of equal weights.
-        labels: What the labels say, ``None`` without labels or with one class.
-        response: Quartiles over channels ``[3, eigenvalues]`` of a learned filter that is not on the universal basis;
-            tau and homophily do not change it.
-        remarks: Sentences that come before the verdict, such as that a model has learned nothing.
+        tridiagonal: Tridiagonal of the features, all channels.
+        weights: Weights of the filter ``[splits, hops + 1, 1]``, or ``[splits, hops + 1, channels]`` for separate
+            weights per channel; ``None`` without a trained filter. The response is then that of equal weights.
+        labels: Statistics of the labels; ``None`` without labels or with a single class.
+        response: Quartiles over channels ``[3, eigenvalues]`` of a learned filter that is not on the universal basis.
+            It does not depend on tau and homophily.
+        remarks: Sentences to show before the verdict, such as that a model has learned nothing.
 
     Example:
         >>> from unifilter import factorize
@@ -83,7 +83,7 @@ class SpectralExplanation:
         return self.tridiagonal.channels
 
     def at(self, tau: float | None = None, homophily: float | None = None) -> SpectralExplanation:
-        """The same with another tau or homophily: what the sliders of the page do."""
+        """The explanation with another tau or homophily, as with the sliders of the page."""
         return replace(
             self,
             tau=self.tau if tau is None else check_fraction("tau", tau),
@@ -102,17 +102,17 @@ class SpectralExplanation:
 
     @cached_property
     def feature_energy(self) -> EnergyShare:
-        """Where the energy of the features lies."""
+        """Distribution of the energy of the features."""
         return energy_share(self._signals)
 
     @property
     def response_axis(self) -> tuple[float, float]:
-        """The gains that charts of the response show; see :func:`unifilter.explanation.curves.response_axis`."""
+        """Range of the gain axis; see :func:`unifilter.explanation.curves.response_axis`."""
         return response_axis(self.curves, self.feature_energy.span)
 
     @cached_property
     def filter_weights(self) -> Tensor:
-        """The weights of the response: mean over the splits, of the channels with a signal, float64."""
+        """Weights of the response: mean over the splits, for the channels with a signal, float64."""
         if self.weights is None:
             return torch.full((self.hops + 1, 1), 1 / (self.hops + 1), dtype=torch.float64)
         mean = self.weights.double().mean(dim=0)
@@ -120,30 +120,30 @@ class SpectralExplanation:
 
     @property
     def weight(self) -> np.ndarray | None:
-        """Learned weight of each hop: mean over splits, and over channels where each has its own."""
+        """Learned weight of each hop: mean over the splits, and over channels with separate weights."""
         return None if self.weights is None else self.weights.double().mean(dim=(0, 2)).numpy()
 
     @property
     def weight_spread(self) -> np.ndarray | None:
-        """Its standard deviation over splits; zero for one split."""
+        """Standard deviation of the weights over splits; zero for one split."""
         return None if self.weights is None else self.weights.double().mean(dim=2).std(dim=0, correction=0).numpy()
 
     @property
     def broken_down(self) -> list[int]:
-        """Channels that span fewer than ``hops + 1`` dimensions and are not zero."""
+        """Nonzero channels that span fewer than ``hops + 1`` dimensions."""
         dimension = self.tridiagonal.dimension
         found: list[int] = ((dimension > 0) & (dimension <= self.hops)).nonzero().flatten().tolist()
         return found
 
     @property
     def zero_columns(self) -> list[int]:
-        """Channels without a signal."""
+        """Channels with a zero signal."""
         found: list[int] = (self.tridiagonal.dimension == 0).nonzero().flatten().tolist()
         return found
 
     @cached_property
     def verdict(self) -> tuple[str, ...]:
-        """What the numbers mean, in sentences."""
+        """The interpretation of the numbers, in sentences."""
         return self.remarks + verdict(
             self.labels,
             self.curves.frequency,
@@ -155,23 +155,23 @@ class SpectralExplanation:
         )
 
     def plot(self) -> Figure:
-        """A matplotlib figure: the learned weights at their frequencies, as in the paper, and what explains them."""
+        """Plot the learned weights at their frequencies, as in the paper, with panels that explain them."""
         from unifilter.explanation.drawing import draw_explanation
 
         return draw_explanation(self)
 
     def to_html(self) -> str:
-        """One page with sliders for tau and homophily: no server, no network."""
+        """Render one page with sliders for tau and homophily that needs no server and no network."""
         from unifilter.explanation.render import render_page
 
         return render_page(self)
 
     def to_json(self) -> str:
-        """Every number of the explanation, without the tridiagonals."""
+        """Every number of the explanation as JSON, without the tridiagonals."""
         return json.dumps(self.to_dict(), indent=2, allow_nan=False, ensure_ascii=False)
 
     def to_dict(self) -> dict[str, Any]:
-        """The same as plain values; ``None`` where a measure is not defined."""
+        """Every number of the explanation as plain values; ``None`` if undefined."""
         weight, weight_spread = self.weight, self.weight_spread
         dimension = self.tridiagonal.dimension
         return {

@@ -1,4 +1,4 @@
-"""Where a trained basis stands among the universal ones."""
+"""Relation of a trained basis to the universal basis."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from unifilter.estimators import TrainedModel
 
 
 def universal_parameters(model: TrainedModel) -> tuple[float, float] | None:
-    """Tau and homophily at which the universal basis is the one that was trained on; ``None`` where it is another.
+    """Tau and homophily at which the universal basis equals that of a model, or ``None``.
 
     The homophily basis is the universal one at tau 1, the heterophily basis at tau 0, and the orthonormal basis at tau
     0 and homophily 0.

@@ -1,4 +1,4 @@
-"""What the numbers mean, in words."""
+"""Interpretation of an explanation in sentences."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import numpy as np
 
 from unifilter.explanation.label_report import LabelReport
 
-# Labels that have nothing to do with the edges have a frequency of a half; this far from it they sit somewhere.
+# Labels unrelated to the edges have a frequency of 0.5. A larger difference counts as low or high.
 _MARGIN = 0.05
-# Edge homophily claims a homophilous graph from here on ...
+# Edge homophily from here on claims that a graph is homophilous ...
 _CLAIM = 0.5
-# ... and adjusted homophily, 0 for edges that ignore the labels, supports it from here on.
+# ... and adjusted homophily, 0 for edges that ignore the labels, from here on supports the claim.
 _SUPPORT = 0.2
 
 
@@ -23,16 +23,16 @@ def verdict(
     zero_columns: int,
     channels: int,
 ) -> tuple[str, ...]:
-    """Sentences, the most important first.
+    """Interpret the numbers in sentences, the most important first.
 
     Args:
-        labels: What the labels say, where there are any.
-        frequency: Of each basis vector, ``[hops + 1]``.
-        weights: Learned weight of each hop, where there are any.
-        weight_spread: Its standard deviation over splits.
-        broken_down: How many channels span fewer than ``hops + 1`` dimensions.
-        zero_columns: How many have no signal.
-        channels: How many there are.
+        labels: Statistics of the labels, if there are any.
+        frequency: Frequency of each basis vector, ``[hops + 1]``.
+        weights: Learned weight of each hop, if there are any.
+        weight_spread: Standard deviation of the weights over splits.
+        broken_down: Number of channels that span fewer than ``hops + 1`` dimensions.
+        zero_columns: Number of channels without a signal.
+        channels: Number of channels.
     """
     sentences = []
     if labels is not None:
@@ -65,11 +65,11 @@ def _on_measures(labels: LabelReport) -> list[str]:
 
 
 def _on_weights(frequency: np.ndarray, weights: np.ndarray, spread: np.ndarray) -> str:
-    """Weights at the lower and the upper half of the frequencies that the basis reaches."""
+    """Compare the weights at the lower and the upper half of the frequencies of the basis."""
     middle = (frequency.min() + frequency.max()) / 2
     low = frequency < middle
     if not low.any() or low.all():
-        return "All basis vectors have the same frequency: the weights choose nothing."
+        return "All basis vectors have the same frequency, so the weights select none."
     low_weight, high_weight = float(weights[low].sum()), float(weights[~low].sum())
     if low_weight < 0 < high_weight:
         part, said = low, "The low-frequency part is removed by negative weights"

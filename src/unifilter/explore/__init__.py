@@ -1,6 +1,6 @@
-"""The explanation page, served on one's own machine: other data sets, uploads, training to watch, filters to compare.
+"""The explanation page as a local server: other data sets, uploads, live training, comparison of filters.
 
-Needs the extra ``explore``. The way of a request: ``guard`` (who may ask, see ``access``), ``app`` (routes), then
-``session`` (what is open, one thing at a time), which knows ``opened``, ``reading``, ``training`` and ``trained``;
-``uploads`` receives files. ``server`` starts it.
+Needs the extra ``explore``. A request passes ``guard`` (access control, see ``access``), ``app`` (routes), then
+``session`` (the open data set, one operation at a time), which uses ``opened``, ``reading``, ``training`` and
+``trained``. ``uploads`` receives files. ``server`` starts the server.
 """

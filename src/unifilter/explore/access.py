@@ -1,4 +1,4 @@
-"""Where the server answers, and the secret that opens it: a random token, as Jupyter has."""
+"""Address of the server, and its access token: a random secret, as in Jupyter."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 HOSTS = ("127.0.0.1", "localhost")
-# What a browser leaves out of an address, and of the header Host.
+# Browsers omit this port from addresses and from the Host header.
 _USUAL_PORT = 80
 
 
 @dataclass(frozen=True)
 class Access:
-    """How to reach one server.
+    """How to reach a server.
 
     Attributes:
-        port: Where it listens.
-        token: Whoever knows it may use the server. New for each server.
+        port: The port it listens on.
+        token: The secret that grants access. New for each server.
     """
 
     port: int
@@ -28,30 +28,30 @@ class Access:
 
     @property
     def address(self) -> str:
-        """What to type into a browser."""
+        """The address to open in a browser."""
         return f"http://{HOSTS[0]}:{self.port}/?token={self.token}"
 
     @property
     def hosts(self) -> tuple[str, ...]:
-        """What the header ``Host`` may be."""
+        """Allowed values of the ``Host`` header."""
         named = tuple(f"{host}:{self.port}" for host in HOSTS)
         return (*named, *HOSTS) if self.port == _USUAL_PORT else named
 
     @property
     def cookie(self) -> str:
-        """The name of the cookie. All ports of a machine share their cookies, so each server has a name of its own."""
+        """Name of the cookie. All ports of a machine share their cookies, so each server has its own name."""
         return f"unifilter-explore-{self.port}"
 
     def admits(self, token: str) -> bool:
-        """Whether this is the token. A near miss takes as long as any other, so that nobody can find it by timing."""
+        """Whether a token is correct, compared in constant time."""
         return secrets.compare_digest(token.encode("utf-8", "replace"), self.token.encode())
 
 
 @contextmanager
 def doorway(access: Access) -> Iterator[str]:
-    """The address of a file, readable by its owner alone, that leads a browser to the page.
+    """Address of a file, readable only by its owner, that redirects a browser to the page.
 
-    The arguments of a program can be read by every user of the machine, so a browser is not started with the token.
+    Program arguments are visible to all users of the machine, so the browser is not started with the token.
     """
     with TemporaryDirectory(prefix="unifilter-explore-") as folder:
         path = Path(folder) / "open.html"
@@ -61,7 +61,7 @@ def doorway(access: Access) -> Iterator[str]:
 
 
 def leading_to(address: str) -> str:
-    """A page that goes on to another."""
+    """A page that redirects to an address."""
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<meta charset="utf-8">\n'
         f'<meta http-equiv="refresh" content="0; url={address}">\n'

@@ -1,4 +1,4 @@
-"""The routes: the page and its two files, what is open, and what can be done about it."""
+"""The routes: the page and its files, the state of the session, and operations on it."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from unifilter.explore.guard import OwnPageOnly
 from unifilter.explore.session import BusyError, Session
 from unifilter.explore.training import Training
 
-# A curve that moves ten times a second is live to the eye, and costs next to nothing.
+# Ten updates per second look continuous and cost next to nothing.
 _SECONDS_BETWEEN_EVENTS = 0.1
-# Requests other than uploads are a few words.
+# Requests other than uploads are short.
 _WORDS_LIMIT = 100_000
 _FILES = {"explore.js": "text/javascript", "explore.css": "text/css"}
 
 
 def make_app(session: Session, access: Access) -> ASGIApp:
-    """The application for one session, for those who have access."""
+    """The application for one session, behind access control."""
     page = files("unifilter.explore") / "page"
 
     async def index(request: Request) -> Response:
@@ -51,7 +51,7 @@ def make_app(session: Session, access: Access) -> ASGIApp:
     async def explanation(request: Request) -> Response:
         number = request.query_params.get("number", "0")
         if not re.fullmatch("[0-9]{1,9}", number):
-            raise ValueError(f"the number of an explanation must be a whole number, not {number[:20]!r}")
+            raise ValueError(f"the number of an explanation must be an integer, not {number[:20]!r}")
         return _json(await run_in_threadpool(lambda: page_data(session.explanation(int(number)))))
 
     async def open_named(request: Request) -> Response:
@@ -105,10 +105,10 @@ def make_app(session: Session, access: Access) -> ASGIApp:
 
 
 async def _events(session: Session, training: Training) -> AsyncIterator[str]:
-    """Every epoch of a training once, as they come; then how it ended. A page that comes later gets all of it."""
+    """Stream every epoch of a training as it comes, then the final state. A page that connects late gets all epochs."""
     sent: Counter[int] = Counter()
     while True:
-        # Asked before the curves are read, so that the last epochs are not missed.
+        # Read before the curves, so that the last epochs are not missed.
         ended = training.state != "running"
         for number, curve in enumerate(training.curves):
             found = curve.since(sent[number])
@@ -128,15 +128,15 @@ def _event(name: str, data: dict[str, Any]) -> str:
 
 
 async def _words(request: Request, **kinds: type) -> dict[str, Any]:
-    """The JSON object of a request, with a value of its kind under each of these names."""
+    """The JSON object of a request, with a value of the given type for each of these names."""
     parts = [part async for part in uploads.limited(request.stream(), _WORDS_LIMIT, "the request")]
     try:
         words = json.loads(b"".join(parts))
-    except (ValueError, RecursionError):  # the second for what is nested too deeply
+    except (ValueError, RecursionError):  # RecursionError for deeply nested JSON
         raise ValueError("the request is not JSON: use the page") from None
     for name, kind in kinds.items():
         if not isinstance(words, dict) or not isinstance(words.get(name), kind) or isinstance(words[name], bool):
-            raise ValueError(f"the request has no {name!r} that is a {kind.__name__}: use the page")
+            raise ValueError(f"the request needs {name!r}, a {kind.__name__}: use the page")
     return dict(words)
 
 
@@ -149,7 +149,7 @@ def _failure(status: int, message: str) -> Response:
 
 
 async def _unexpected(request: Request, error: Exception) -> Response:
-    return _failure(500, f"that should not happen ({type(error).__name__}: {error}): the terminal says where it did")
+    return _failure(500, f"unexpected error ({type(error).__name__}: {error}): see the traceback on the terminal")
 
 
 def _answer(status: int) -> Callable[[Request, Exception], Awaitable[Response]]:

@@ -1,4 +1,4 @@
-"""Who may ask: whoever knows the token, from this machine's own page, and no page of another site in the browser."""
+"""Access control: requests need the token, and must come from the server's own page."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from unifilter.explore.access import Access, leading_to
 
-# The page loads its own two files and speaks to its own server; everything else is refused by the browser itself.
+# The page may load only its own files and contact only its own server; the browser blocks everything else.
 HEADERS = {
     "content-security-policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data: blob:; "
@@ -26,13 +26,13 @@ HEADERS = {
 
 
 class OwnPageOnly:
-    """Refuses requests under another host name, without the token, and changes that another site's page asks for.
+    """Rejects requests to another host name, requests without the token, and changes requested by other sites.
 
-    A foreign name that resolves to 127.0.0.1 would make the browser treat its page and this server as one site, so the
-    ``Host`` must be ours. Other users of the machine can reach the port too, so the token must be known; the browser
-    gets a cookie for it. Any site can send a form here, so whatever changes something must come from our own page.
+    A foreign name that resolves to 127.0.0.1 would make the browser treat the foreign page and this server as one site,
+    so the ``Host`` header must be ours. Other users of the machine can reach the port as well, so a token is required;
+    the browser gets a cookie with it. Any site can send a form to this server, so changes must come from our own page.
 
-    Goes around the whole application, so that every answer has the headers, those to unexpected failures too.
+    This wraps the whole application, so that all responses have the headers, including those to unexpected errors.
     """
 
     def __init__(self, app: ASGIApp, access: Access) -> None:
@@ -55,12 +55,12 @@ class OwnPageOnly:
         await answer(scope, receive, send_with_headers)
 
     def _answer(self, request: Request) -> Response | None:
-        """A refusal, or a cookie for the token; ``None`` for a request that the application answers."""
+        """An error, or a cookie for the token; ``None`` for a request to pass on to the application."""
         access = self.access
         hosts = request.headers.getlist("host")
         if len(hosts) != 1 or hosts[0] not in access.hosts:
             return _refuse(
-                request, f"this server answers to {' and '.join(access.hosts)} only, not to {', '.join(hosts)!r}"
+                request, f"this server accepts the host {' or '.join(access.hosts)}, not {', '.join(hosts)!r}"
             )
         asks_to_enter = request.method == "GET" and request.scope["path"] == "/"
         if asks_to_enter and access.admits(request.query_params.get("token", "")):
@@ -68,18 +68,18 @@ class OwnPageOnly:
         if not access.admits(request.cookies.get(access.cookie, "")):
             return _refuse(
                 request,
-                "this page opens only with the whole address that was printed when the server started, with its "
-                "token: copy it from the terminal into the address bar",
+                "this page needs the full address with its token, as printed when the server started: copy it from the "
+                "terminal into the address bar",
             )
         refusal = _foreign(request, hosts[0])
         return _refuse(request, refusal) if refusal else None
 
 
 def _welcome(access: Access) -> Response:
-    """The cookie, and on to the page.
+    """Set the cookie and redirect to the page.
 
-    By a page and not by a status: where the way here began at another site or a file, a browser would follow a redirect
-    without a strict cookie.
+    The redirect is a page rather than a status code: after a link from another site or a file, browsers follow a status
+    redirect without a strict cookie.
     """
     answer = HTMLResponse(leading_to("/"))
     answer.set_cookie(access.cookie, access.token, httponly=True, samesite="strict", path="/")
@@ -87,20 +87,20 @@ def _welcome(access: Access) -> Response:
 
 
 def _foreign(request: Request, host: str) -> str:
-    """What is wrong with a change that another site's page asks for."""
+    """The error for a change requested by another site, or an empty string."""
     if request.method in ("GET", "HEAD"):
         return ""
     origin = request.headers.get("origin")
     if origin is not None and origin != f"http://{host}":
         return f"a page of {origin!r} may not change anything here"
-    # Browsers without an origin to send say at least whether it is another site's.
+    # Browsers that send no origin at least say whether the request comes from another site.
     if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
         return "a page of another site may not change anything here"
     return ""
 
 
 def _refuse(request: Request, message: str) -> Response:
-    """As a page for people, as JSON for the page and for programs."""
+    """An error as HTML for people, or as JSON for the page and for programs."""
     if "text/html" not in request.headers.get("accept", ""):
         return JSONResponse({"message": message}, status_code=403)
     return HTMLResponse(

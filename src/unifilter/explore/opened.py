@@ -1,4 +1,4 @@
-"""A data set that is open on the page, with what was computed of it."""
+"""A data set that is open on the page, with everything computed for it."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from unifilter.explanation import SpectralExplanation, explain
 from unifilter.explore.trained import Trained
 from unifilter.methods import Workspace
 
-# The paper's number of hops, which the methods on a factorization have by default: they then share it with the page.
+# The paper's number of hops, the default of methods with a factorization, so that they share it with the page.
 _HOPS = 10
 
 
 @dataclass(eq=False)
 class Opened:
-    """One data set.
+    """An open data set.
 
     Attributes:
-        dataset: With raw features.
-        published: Whether it is one of the named data sets, so that published settings are meant for it.
-        workspace: What methods share.
-        explanation: Of the data alone.
-        trained: What was learned on it, the oldest first.
+        dataset: The data set, with raw features.
+        published: Whether it is a named data set, to which published settings apply.
+        workspace: Cached computations shared by the methods.
+        explanation: Explanation of the data alone.
+        trained: Training results, the oldest first.
     """
 
     dataset: NodeDataset
@@ -52,16 +52,16 @@ def present_names(data_dir: Path | None) -> list[str]:
 
 
 def open_present(name: str, data_dir: Path | None, device: str = "cpu") -> Opened:
-    """A named data set that is there; one that is not is refused, for nothing is downloaded unasked."""
+    """Open a named data set that is available locally. Others raise an error, because the page downloads nothing."""
     if name not in present_names(data_dir):
         raise ValueError(
-            f"the data set {name!r} is not on this machine: fetch it first, nothing is downloaded from the page"
+            f"the data set {name!r} is not on this machine: download it first, the page does not download data sets"
         )
     return open_dataset(load_dataset(name, data_dir), published=True, device=device)
 
 
 def open_dataset(dataset: NodeDataset, published: bool, device: str = "cpu") -> Opened:
-    """Factorizes the features and explains them."""
+    """Factorize the features and explain them."""
     workspace = Workspace(dataset, device)
     labeled = bool((dataset.labels >= 0).any())
     explanation = explain(
@@ -73,7 +73,7 @@ def open_dataset(dataset: NodeDataset, published: bool, device: str = "cpu") -> 
         class_names=dataset.class_names,
     )
     if not labeled:
-        explanation = replace(explanation, homophily_from="a half, for there are no labels")
-    # Numbers are computed when they are asked for; what cannot be explained must be known before it is open.
+        explanation = replace(explanation, homophily_from="0.5, because there are no labels")
+    # Numbers are computed on demand. Compute them now, so that an error is reported before the data set is open.
     explanation.to_dict()
     return Opened(dataset, published, workspace, explanation)

@@ -1,4 +1,4 @@
-"""Starting and ending the server."""
+"""Start and stop the server."""
 
 from __future__ import annotations
 
@@ -23,57 +23,57 @@ from unifilter.explore.app import make_app  # noqa: E402
 from unifilter.explore.guard import HEADERS  # noqa: E402
 from unifilter.explore.session import Session  # noqa: E402
 
-# An upload that has stalled must not keep the server from ending.
+# A stalled upload must not delay shutdown.
 _SECONDS_TO_FINISH = 3
 
 
 def bind(port: int) -> socket.socket:
-    """A socket on this machine's own address, which no other machine can reach; port 0 takes a free one."""
+    """A socket on the loopback address, which no other machine can reach. Port 0 picks a free port."""
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
-        # So that the port of a server that has just ended can be taken again.
+        # Allows the port of a server that has just stopped to be used again.
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind((HOSTS[0], port))
-        # From here on a browser can connect, and waits until the server answers.
+        # From here on a browser can connect, and waits for the server.
         listening.listen()
     except OSError as error:
         listening.close()
         if error.errno == errno.EADDRINUSE:
             raise ValueError(f"port {port} is in use: pass another port, or 0 for a free one") from error
         if error.errno == errno.EACCES:
-            raise ValueError(f"port {port} is not yours to use: pass one above 1023, or 0 for a free one") from error
+            raise ValueError(f"port {port} needs special rights: pass one above 1023, or 0 for a free one") from error
         raise
     return listening
 
 
 def serve(session: Session, listening: socket.socket, open_page: bool, say: Callable[[str], None]) -> None:
-    """Answers until Ctrl-C or SIGTERM.
+    """Serve requests until Ctrl-C or SIGTERM.
 
     Args:
-        session: What is on the page.
+        session: The session of the page.
         listening: See :func:`bind`.
         open_page: Whether to open the page in a browser.
-        say: Is told the address, and the end.
+        say: Called with messages for the terminal.
     """
     access = Access(listening.getsockname()[1])
     with _terminated_as_interrupted(), doorway(access) as door:
-        say(f"{access.address}  (this machine only, keep it to yourself; Ctrl-C ends it)")
+        say(f"{access.address}  (reachable from this machine only; keep the address private; press Ctrl-C to stop)")
         if open_page:
-            # Some browsers of the terminal return only when they are closed.
+            # Terminal browsers return only when they are closed.
             threading.Thread(target=webbrowser.open, args=(door,), daemon=True).start()
         try:
             _Server(configuration(session, access), session).run(sockets=[listening])
         except KeyboardInterrupt:
-            pass  # which uvicorn raises again when it is done: the way a user ends a server is no failure
+            pass  # uvicorn raises it again after shutdown, but stopping a server is not an error
         finally:
             session.close()
             session.join()
             listening.close()
-    say("ended")
+    say("stopped")
 
 
 def configuration(session: Session, access: Access) -> uvicorn.Config:
-    """The same wherever the page is served."""
+    """The configuration of the server."""
     return uvicorn.Config(
         make_app(session, access),
         http=_Protocol,
@@ -89,9 +89,9 @@ def configuration(session: Session, access: Access) -> uvicorn.Config:
 
 @contextmanager
 def _terminated_as_interrupted() -> Iterator[None]:
-    """SIGTERM, the way programs end a server, does what Ctrl-C does: what is going on is ended, then the program."""
+    """Handle SIGTERM like Ctrl-C: stop the current operation, then the program."""
     if threading.current_thread() is not threading.main_thread():
-        yield  # only the main thread can listen to signals
+        yield  # only the main thread can handle signals
         return
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
@@ -101,7 +101,7 @@ def _terminated_as_interrupted() -> Iterator[None]:
 
 
 class _Protocol(H11Protocol):
-    """Adds the headers where uvicorn itself answers, to what is not HTTP."""
+    """Adds the headers to uvicorn's own responses to invalid HTTP."""
 
     def send_400_response(self, msg: str) -> None:
         lines = [f"{name}: {value}" for name, value in HEADERS.items()]
@@ -111,7 +111,7 @@ class _Protocol(H11Protocol):
 
 
 class _Server(uvicorn.Server):
-    """Tells the session first: curves that are being watched would keep the server waiting."""
+    """Notifies the session before shutdown, because open event streams would delay it."""
 
     def __init__(self, config: uvicorn.Config, session: Session) -> None:
         super().__init__(config)

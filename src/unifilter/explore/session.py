@@ -1,4 +1,4 @@
-"""What is open on the page, and the one thing at a time that is being done about it."""
+"""The state of the page, with at most one operation at a time."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from unifilter.explore.trained import Trained
 from unifilter.explore.training import Training
 from unifilter.methods import METHODS, Method, find_method
 
-# A training that was asked to stop ends with its epoch; a longer one is left behind when the server ends.
+# A training stops at the end of its epoch. If that takes longer, the server does not wait for it.
 _SECONDS_TO_STOP = 10.0
 
 
 class BusyError(RuntimeError):
-    """Something else is being done."""
+    """Another operation is running."""
 
 
 class Session:
-    """One data set, what was trained on it, and at most one training.
+    """One data set, its training results, and at most one running training.
 
-    All of it computes on the same few cores, so only one thing is done at a time; another is refused, not queued.
+    Everything runs on the same few cores, so only one operation runs at a time; others are rejected, not queued.
 
     Args:
-        opened: What the page starts with.
-        data_dir: Where named data sets are.
-        upload_limit: In bytes.
-        device: Where to compute.
+        opened: The initial data set.
+        data_dir: The data directory.
+        upload_limit: Maximum size of an upload in bytes.
+        device: Device to compute on.
     """
 
     def __init__(self, opened: Opened, data_dir: Path | None, upload_limit: int, device: str = "cpu") -> None:
@@ -46,7 +46,7 @@ class Session:
         self._doing = ""
 
     def to_dict(self) -> dict[str, Any]:
-        """What the page needs to know, but for the explanation."""
+        """The state of the page, without the explanation."""
         return {
             "version": __version__,
             "upload_limit": self.upload_limit,
@@ -61,35 +61,35 @@ class Session:
         }
 
     def open_named(self, name: str) -> None:
-        """Another data set in place of this one; what was trained goes with the old one."""
+        """Open a named data set. The results on the previous data set are dropped."""
         with self._one_thing(f"{name} is being opened"):
             self._replace(open_present(name, self.data_dir, self.device))
 
     def open_upload(self, path: Path) -> None:
-        """The same with a file. One that cannot be read or explained changes nothing."""
+        """Open an upload. If it cannot be read or explained, nothing changes."""
         with self._one_thing(f"{path.name} is being opened"):
             dataset = read_upload(path, self.upload_limit).with_checked(source="an upload")
             try:
                 opened = open_dataset(dataset, published=False, device=self.device)
-            except (ValueError, MemoryError, RuntimeError) as error:  # the last where torch finds no memory
+            except (ValueError, MemoryError, RuntimeError) as error:  # torch raises RuntimeError when out of memory
                 raise ValueError(f"{path.name} cannot be explained: {error}") from error
             self._replace(opened)
 
     def train(self, names: Sequence[str], split: str, epochs: int) -> None:
-        """Starts a training; whatever is wrong with the request is said before."""
+        """Start a training. Errors in the request are reported before it starts."""
         opened = self.opened
         dataset = opened.dataset
         if not (dataset.labels >= 0).any():
-            raise ValueError(f"{dataset.name} has no labels, so there is nothing to learn: open one that has some")
+            raise ValueError(f"{dataset.name} has no labels, so nothing can be trained: open a data set with labels")
         if not names:
-            raise ValueError("no method was chosen: tick at least one")
+            raise ValueError("no method was chosen: select at least one")
         for name in names:
             if not isinstance(name, str):
                 raise ValueError(f"the name of a method must be text, not {name!r}: choose one of {', '.join(METHODS)}")
         try:
             methods = [self._build(find_method(name), split, epochs) for name in dict.fromkeys(names)]
         except MissingExtraError as error:
-            raise ValueError(str(error)) from None  # of the request, for the page
+            raise ValueError(str(error)) from None  # an error of the request, for the page
         chosen = dataset.split(split)
         check_classes(
             chosen,
@@ -107,17 +107,17 @@ class Session:
         self.training.start()
 
     def stop(self) -> None:
-        """Asks the training to end; without one there is nothing to do."""
+        """Stop the training, if one is running."""
         if self.training is not None:
             self.training.stop()
 
     def explanation(self, number: int = 0) -> SpectralExplanation:
-        """Of the data set, or of what was trained as this number."""
+        """The explanation of the data set, or of the training result with this number."""
         if number == 0:
             return self.opened.explanation
         found: Trained | None = next((one for one in self.opened.trained if one.number == number), None)
         if found is None:
-            raise ValueError(f"nothing was trained as number {number} on {self.opened.dataset.name}: train it first")
+            raise ValueError(f"there is no training result {number} on {self.opened.dataset.name}: train it first")
         if found.explanation is None:
             raise ValueError(
                 f"{found.record['method']} learns no filter that is a function of the eigenvalues: choose another "
@@ -126,12 +126,12 @@ class Session:
         return found.explanation
 
     def close(self) -> None:
-        """Ends what is going on; the server is going down."""
+        """Stop the current operation, because the server is shutting down."""
         self.closing.set()
         self.stop()
 
     def join(self) -> None:
-        """Waits for the training, but not for ever."""
+        """Wait for the training, up to a time limit."""
         if self.training is not None:
             self.training.join(_SECONDS_TO_STOP)
 
@@ -139,12 +139,12 @@ class Session:
         return self.opened.published and self.opened.dataset.name in method.presets
 
     def _build(self, method: type[Method], split: str, epochs: int) -> Method:
-        """With the published settings where there are any for this data set."""
+        """The method with the published settings, if there are any for this data set."""
         dataset = self.opened.dataset
         method.check_installed()
         named = dataset.name if self.opened.published else None
         built = method.preset(named, split=split, task=dataset.task, metric=dataset.metric, epochs=epochs)
-        built.optimization()  # which looks at the number of epochs
+        built.optimization()  # validates the number of epochs
         return built
 
     def _replace(self, opened: Opened) -> None:
@@ -161,4 +161,4 @@ class Session:
             self._busy.release()
 
     def _refusal(self) -> str:
-        return f"{self._doing}, and one thing is done at a time: wait for its end, or stop it"
+        return f"{self._doing}, and only one operation can run at a time: wait until it ends, or stop it"

@@ -1,4 +1,4 @@
-"""What is kept of a trained method: its scores, its filter, and an explanation where its basis has one."""
+"""Training results: scores, filter, and an explanation if the method learns a filter."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from unifilter.runs.left_out import UNTESTED, UNVALIDATED
 
 @dataclass(frozen=True, eq=False)
 class Trained:
-    """One method on one split.
+    """The result of one method on one split.
 
     Attributes:
-        number: Which of all that were trained, from 1.
+        number: Number of the result, from 1.
         record: See :func:`unifilter.runs.record.record_of`.
         response: The learned filter at the eigenvalues of the page, median over the channels; ``None`` for a method
             without a filter.
-        explanation: For a method that learns a filter.
+        explanation: Explanation of a method that learns a filter, otherwise ``None``.
     """
 
     number: int
@@ -35,7 +35,7 @@ class Trained:
     explanation: SpectralExplanation | None
 
     def to_dict(self) -> dict[str, Any]:
-        """For the page; ``None`` where a number is not one."""
+        """The result as JSON for the page. NaN becomes ``None``."""
         metric = self.record["settings"]["metric"]
         named = ("method", "split", "epochs", "ended", "seconds")
         return {
@@ -52,7 +52,7 @@ class Trained:
 
 
 def keep(number: int, fitted: Fitted, workspace: Workspace, split: Split) -> Trained:
-    """Everything but the model itself."""
+    """A training result without the model itself."""
     return Trained(
         number,
         record_of(fitted, workspace.dataset, split),
@@ -62,12 +62,12 @@ def keep(number: int, fitted: Fitted, workspace: Workspace, split: Split) -> Tra
 
 
 def finite(value: float) -> float | None:
-    """JSON has no word for what is not a number."""
+    """The value, or ``None`` for NaN and infinity, which JSON lacks."""
     return value if math.isfinite(value) else None
 
 
 def _explanation(fitted: Fitted, workspace: Workspace) -> SpectralExplanation | None:
-    """Of a method that learns a filter; the others have none."""
+    """The explanation of a method that learns a filter, otherwise ``None``."""
     dataset, model = workspace.dataset, fitted.model
     if model.response(GRID) is None:
         return None

@@ -1,4 +1,4 @@
-"""Methods trained one after another, in a thread of their own, for the page to watch."""
+"""Trains methods one after another in a thread, with live progress for the page."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ State = Literal["running", "done", "stopped", "failed"]
 
 @dataclass(eq=False)
 class Curve:
-    """What one method has shown so far; a list only grows while somebody reads it.
+    """Progress of one method. Other threads may read the lists while they grow.
 
     Attributes:
-        method: Its name.
-        metric: What the score is.
-        epochs: How many there are at most.
-        loss, score: Of every epoch: on the training nodes, and on the validation nodes.
+        method: Name of the method.
+        metric: Name of the score.
+        epochs: Maximum number of epochs.
+        loss, score: Training loss and validation score of every epoch.
     """
 
     method: str
@@ -37,8 +37,8 @@ class Curve:
     score: list[float | None] = field(default_factory=list)
 
     def since(self, epoch: int) -> dict[str, Any]:
-        """What came after so many epochs."""
-        # The score is appended last, so every epoch that has one is whole.
+        """The progress after a number of epochs."""
+        # The score is appended last, so every epoch with a score is complete.
         until = len(self.score)
         return {
             "method": self.method,
@@ -55,15 +55,15 @@ class Training:
 
     Args:
         workspace: The data.
-        methods: With their hyper-parameters.
-        split: Where to train.
-        first_number: What the first result is numbered.
-        on_trained: Called, in the thread, with each result.
-        on_end: Called, in the thread, when nothing more will come.
+        methods: Methods with their hyperparameters.
+        split: The split to train on.
+        first_number: Number of the first result.
+        on_trained: Called in the thread with each result.
+        on_end: Called in the thread when the training has ended.
 
     Attributes:
-        state: How it stands; ``message`` says it in words.
-        curves: One for each method that was begun, or for each of its candidates.
+        state: The state; ``message`` describes it in words.
+        curves: The progress of each method that has started, or of each of its candidates.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class Training:
         self._thread.start()
 
     def stop(self) -> None:
-        """Ends it after the epoch of the moment; the best weights until then are kept."""
+        """Stop after the current epoch. The best weights so far are kept."""
         self._stop.set()
 
     def join(self, seconds: float) -> None:
@@ -104,12 +104,12 @@ class Training:
         except (ValueError, MemoryError) as error:
             message = str(error) or "there is not enough memory: train a smaller model"
         except Exception as error:
-            traceback.print_exc()  # on the terminal of the server
+            traceback.print_exc()  # on the server's terminal
             message = f"{type(error).__name__}: {error}"
         finally:
             if state == "failed" and self.curves:
                 message = f"{self.curves[-1].method}: {message}"
-            # What is next may start before somebody reads how this one ended.
+            # Called first, because the next training may start before the final state is read.
             self._on_end()
             self.message, self.state = message, state
 
@@ -118,7 +118,7 @@ class Training:
             self._begin(method, 1)
             problem = Problem(self.workspace, self.split.train, self.split.val)
             with warnings.catch_warnings():
-                # The page says how a training ended.
+                # The page shows how a training ended.
                 warnings.simplefilter("ignore", DivergedWarning)
                 fitted = fit(method, problem, on_epoch=self._watch(method))
             self._on_trained(keep(number, fitted, self.workspace, self.split))
@@ -130,7 +130,7 @@ class Training:
         return "done", f"trained {', '.join(method.name for method in self.methods)}"
 
     def _begin(self, method: Method, number: int) -> None:
-        """A curve for a method, or for one of the candidates of a method that leaves settings open."""
+        """Start the curve of a method, or of one of its candidates."""
         of = len(method.candidates())
         name = f"{method.name} ({number} of {of})" if of > 1 else method.name
         self.curves.append(Curve(name, method.metric, method.epochs))

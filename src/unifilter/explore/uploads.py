@@ -1,4 +1,4 @@
-"""Files from the page: of a kind that can be read, and no larger than allowed."""
+"""Receives uploaded files of known types and limited size."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ _KINDS = (".npz", ".pt", ".pth", ".graphml", ".zip")
 _WHAT = (
     "an .npz, .pt, .pth or .graphml file, or the tables nodes and edges (.csv or .parquet), both at once or in a .zip"
 )
-# What the usual file systems hold.
+# The limit of common file systems.
 _NAME_BYTES = 255
 
 
 class TooLargeError(ValueError):
-    """More bytes than are allowed."""
+    """An upload or request exceeds its size limit."""
 
 
 def megabytes(size: int) -> str:
-    """As people write a size."""
+    """Format a size in MB."""
     return f"{size / 1e6:,.1f} MB"
 
 
 async def limited(stream: AsyncIterator[bytes], limit: int, name: str) -> AsyncIterator[bytes]:
-    """The same parts, until they are too many."""
+    """Pass on the parts of a stream, and raise an error if they exceed a limit."""
     received = 0
     async for part in stream:
         received += len(part)
@@ -37,10 +37,10 @@ async def limited(stream: AsyncIterator[bytes], limit: int, name: str) -> AsyncI
 
 
 def too_large(name: str, size: int | None, limit: int) -> str:
-    """What to say of an upload of so many bytes, where that is known."""
+    """The message for an upload that is too large; ``size`` in bytes, or ``None`` if unknown."""
     measured = "is" if size is None else f"has {megabytes(size)},"
     return (
-        f"{name} {measured} more than the {megabytes(limit)} that are allowed: start the server with a larger "
+        f"{name} {measured} more than the limit of {megabytes(limit)}: start the server with a larger "
         "limit, or with the path of the file"
     )
 
@@ -48,22 +48,22 @@ def too_large(name: str, size: int | None, limit: int) -> str:
 async def receive(
     stream: AsyncIterator[bytes], names: Sequence[str], sizes: Sequence[str], limit: int, folder: Path
 ) -> Path:
-    """Writes an upload to a folder: one file, or the two tables of a data set.
+    """Write an upload to a folder: one file, or the two tables of a data set.
 
     Args:
-        stream: The files, one right after another.
-        names: What they are called.
-        sizes: How many bytes each has, in decimal digits.
-        limit: How many bytes they may have together.
-        folder: Where they go, under their own names without anything that is not a plain part of a name.
+        stream: The concatenated files.
+        names: File names.
+        sizes: Sizes in bytes, in decimal digits.
+        limit: Maximum total size in bytes.
+        folder: Target folder. File names are reduced to safe characters.
 
     Returns:
-        What to read: the file, or the folder of the tables.
+        The path to read: the file, or the folder of the tables.
     """
     plain = [_plain(name) for name in names]
     lengths = [int(size) for size in sizes if re.fullmatch(r"[0-9]{1,15}", size)]
     if not names or len(lengths) != len(names):
-        raise ValueError("an upload must say the name and the size of each file: use the page")
+        raise ValueError("an upload must give the name and the size of each file: use the page")
     _check_kinds(plain, names)
     what = " and ".join(plain)
     if sum(lengths) > limit:
@@ -76,7 +76,7 @@ async def receive(
         paths = [target / name for name in plain] if target.is_dir() else [target]
         await _write(limited(stream, sum(lengths), what), paths, lengths)
     except TooLargeError:
-        raise ValueError(f"{what} came with more bytes than were announced: send it again") from None
+        raise ValueError(f"{what} has more bytes than announced: send it again") from None
     except OSError as error:
         raise ValueError(f"{what} cannot be stored on this machine: {error.strerror}") from error
     return target
@@ -94,16 +94,16 @@ async def _write(stream: AsyncIterator[bytes], paths: Sequence[Path], lengths: S
                 part, rest = rest[:missing], rest[missing:]
                 missing -= file.write(part)
     async for _ in stream:
-        pass  # there is nothing, or the limit of the stream says so
+        pass  # nothing is left, or the limit of the stream raises an error
 
 
 def new_folder() -> tempfile.TemporaryDirectory[str]:
-    """For one upload."""
+    """A temporary folder for one upload."""
     return tempfile.TemporaryDirectory(prefix="unifilter-upload-")
 
 
 def _plain(name: str) -> str:
-    """The name without folders and special characters; it cannot begin with a dot."""
+    """The file name without folders, special characters and leading dots."""
     last = re.sub(r"[^\w.\- ]", "_", name.replace("\\", "/").rpartition("/")[2]).lstrip(". ")
     if len(last.encode()) > _NAME_BYTES:
         raise ValueError(f"the name {last[:20]}... is longer than {_NAME_BYTES} bytes: rename the file")
@@ -112,7 +112,7 @@ def _plain(name: str) -> str:
 
 
 def _check_kinds(plain: Sequence[str], names: Sequence[str]) -> None:
-    """One file of a known kind, or one table of nodes and one of edges."""
+    """Check that there is one file of a known type, or one table of nodes and one of edges."""
     if len(plain) == 1 and plain[0] not in TABLES:
         stem, dot, kind = plain[0].rpartition(".")
         if not stem or dot + kind not in _KINDS:

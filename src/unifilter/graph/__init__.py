@@ -1,4 +1,4 @@
-"""The graph and what can be measured on it: propagation, homophily, frequencies of signals."""
+"""The graph and its measures: propagation, homophily, frequencies of signals."""
 
 from unifilter.graph.adjacency import Duplicates
 from unifilter.graph.convert_edges import EdgeBlock, convert_edges

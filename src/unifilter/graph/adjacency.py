@@ -1,4 +1,4 @@
-"""Compressed rows of an adjacency from an edge list."""
+"""Compressed sparse rows of an adjacency matrix from an edge list."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def merged_adjacency(
     duplicates: Duplicates,
     keep_loops: bool,
 ) -> tuple[sp.csr_array, int]:
-    """The directed adjacency, one entry per listed pair, and how many repetitions were merged."""
+    """The directed adjacency with one entry per listed pair, and the number of duplicates merged."""
     values = np.ones(len(source), dtype=np.float32) if weight is None else weight
     keep = (values > 0) & (keep_loops | (source != target))
     source, target, values = source[keep], target[keep], values[keep]
@@ -27,7 +27,7 @@ def merged_adjacency(
         adjacency.sum_duplicates()
         adjacency.data[:] = 1
     elif duplicates == "max" and adjacency.nnz:
-        # scipy can only sum duplicates: sort so that the largest of each pair comes first, keep the first.
+        # scipy can only sum duplicates: sort so that the largest weight of each pair comes first, and keep the first.
         order = np.lexsort((-values, target, source))
         pair = source[order] * np.int64(num_nodes) + target[order]
         first = order[np.r_[True, pair[1:] != pair[:-1]]]
@@ -40,14 +40,14 @@ def merged_adjacency(
 
 
 def with_loops(adjacency: sp.csr_array) -> sp.csr_array:
-    """With one more loop of weight 1 on every node."""
+    """Add a self-loop of weight 1 to every node."""
     return (adjacency + sp.identity(adjacency.shape[0], dtype=adjacency.dtype, format="csr")).tocsr()
 
 
 def _summed_in_double_precision(
     source: np.ndarray, target: np.ndarray, values: np.ndarray, num_nodes: int
 ) -> sp.csr_array:
-    """Where sums of single-precision weights leave their range."""
+    """Sum duplicates in double precision, for weights whose sums overflow single precision."""
     adjacency = sp.csr_array((values.astype(np.float64), (source, target)), shape=(num_nodes, num_nodes))
     adjacency.sum_duplicates()
     wrong = ~np.isfinite(adjacency.data)

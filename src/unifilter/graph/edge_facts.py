@@ -1,4 +1,4 @@
-"""What an edge list was like before it became a graph."""
+"""Facts about an edge list before it became a graph."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class EdgeFacts:
-    """What was given, and what was done to it.
+    """Facts about the edges passed in, and how they were changed.
 
     Attributes:
-        given: Edges listed, each direction counted.
-        one_directional: Edges listed in one direction only, to which the other was added.
+        given: Number of edges listed, each direction counted.
+        one_directional: Edges listed in one direction only; the other direction was added.
         duplicates: Listed edges that repeat another one in the same direction, and were merged with it.
         self_loops: Listed edges from a node to itself, which were dropped.
-        weighted: Whether weights were given that make some edge count other than 1.
+        weighted: Whether some edge has a weight other than 1.
     """
 
     given: int

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     import networkx as nx
     from torch_geometric.data import Data
 
-# Degrees between which single precision has room for everything that the kernels compute from them; the weights of
-# other graphs are normalized first.
+# Degrees in this range are safe for the kernels in single precision. The weights of other graphs are normalized
+# first.
 _ORDINARY_DEGREES = (2.0**-20, 2.0**40)
 
 # How many entries of the adjacency are looked at together: little beside the graph.
@@ -44,25 +44,25 @@ Direction = Literal["undirected", "out", "in"]
 class Graph:
     r"""A graph with the propagation matrix :math:`\mathbf{P} = \mathbf{D}^{-1/2} \mathbf{A} \mathbf{D}^{-1/2}`.
 
-    Build one with :meth:`from_edges`, :meth:`from_scipy`, :meth:`from_networkx` or :meth:`from_data`, or
-    :meth:`open` one that lies in a folder, where it may be larger than memory.
-    Whatever goes in, the adjacency :math:`\mathbf{A}` that comes out is non-negative and, by default, symmetric:
+    Create a graph with :meth:`from_edges`, :meth:`from_scipy`, :meth:`from_networkx` or :meth:`from_data`, or
+    :meth:`open` one in a folder, which may be larger than memory.
+    For any input, the resulting adjacency :math:`\mathbf{A}` is non-negative and, by default, symmetric:
 
-    * direction is dropped; where the two directions of an edge carry different weights, the larger one counts;
-    * the same edge listed twice in one direction is one edge; where weights are given they merge by ``duplicates``,
+    * directions are dropped; if the two directions of an edge have different weights, the larger weight is used;
+    * an edge listed twice in the same direction becomes one edge. Its weights are merged as set by ``duplicates``;
       without weights the edge has weight 1;
-    * an edge of weight zero is no edge;
-    * self-loops are removed, or (``self_loops="add"``) replaced by one loop of weight 1 on every node, or
-      (``self_loops="keep"``) kept as they are listed;
-    * an isolated node has a zero row in :math:`\mathbf{P}`.
+    * edges of weight zero are dropped;
+    * self-loops are removed, or (``self_loops="add"``) replaced by one self-loop of weight 1 on every node, or
+      (``self_loops="keep"``) kept as listed;
+    * isolated nodes have a zero row in :math:`\mathbf{P}`.
 
-    With ``direction="out"`` the graph stays directed: a node hears from the nodes it points to, row i of
-    :math:`\mathbf{A}` has its out-edges, and :math:`\mathbf{D}` are the row sums. With ``"in"`` it hears from the nodes
-    that point to it, as in PyG. Message passing (GCN, GAT, ...) accepts such a graph. Whatever needs a symmetric matrix
-    refuses it: the factorization, polynomial filters, eigenvectors and frequencies.
+    With ``direction="out"`` the graph stays directed: a node receives messages from the nodes it points to, row i of
+    :math:`\mathbf{A}` has its out-edges, and :math:`\mathbf{D}` are the row sums. With ``"in"`` it receives messages
+    from the nodes that point to it, as in PyG. Message-passing methods (GCN, GAT, ...) accept such a graph. Anything
+    that needs a symmetric matrix raises an error: the factorization, polynomial filters, eigenvectors and frequencies.
 
-    ``edge_facts`` says what the edge list was like (:class:`unifilter.graph.EdgeFacts`), where that is known.
-    A graph does not change once it is built, so whatever is cached on it stays true.
+    ``edge_facts`` describes the original edge list (:class:`unifilter.graph.EdgeFacts`), if known. A graph is
+    immutable, so values cached on it stay valid.
 
     Example:
         >>> import torch
@@ -82,20 +82,20 @@ class Graph:
         direction: Direction = "undirected",
         edge_facts: EdgeFacts | None = None,
     ) -> None:
-        # Compressed rows of the adjacency: row i has the nodes that i hears from. `weights` is None where every weight
-        # is 1, which saves the kernels a load and a multiplication per edge.
+        # Compressed sparse rows of the adjacency: row i lists the nodes that i receives messages from. `weights` is
+        # None if every weight is 1, which saves the kernels a load and a multiplication per edge.
         self.row_start = row_start
         self.neighbors = neighbors
         self.weights = weights
         self.self_loops = self_loops
         self.duplicates = duplicates
         self.direction = direction
-        # Where the graph came from, not what it is: neither the checksum nor any result depends on it.
+        # Provenance only: neither the checksum nor any result depends on it.
         self.edge_facts = edge_facts
         # The folder that the arrays are mapped from, where they are.
         self.folder: Path | None = None
         self._matrices: dict[torch.dtype, Tensor] = {}
-        # What others compute from the graph and want to keep as long as it lives.
+        # Values computed from the graph by other modules, kept as long as the graph exists.
         self.cache: dict[str, Any] = {}
 
     @classmethod
@@ -109,16 +109,17 @@ class Graph:
         duplicates: Duplicates = "sum",
         direction: Direction = "undirected",
     ) -> Graph:
-        """A graph from an edge list in PyG's form.
+        """Create a graph from an edge list in PyG's format.
 
         Args:
             edge_index: Integers of shape ``[2, num_listed_edges]``; each edge once, in both directions, or both.
-            num_nodes: Number of nodes; by default one more than the largest index.
-            edge_weight: One non-negative number per listed edge; by default every edge has weight 1.
-            self_loops: ``"remove"`` them, ``"add"`` one of weight 1 to every node instead, or ``"keep"`` those listed.
-            duplicates: How the weights of an edge listed twice in one direction merge, ``"sum"`` or ``"max"``.
-            direction: ``"undirected"`` drops it; with ``"out"`` a node hears from the nodes that it points to, with
-                ``"in"`` from those that point to it.
+            num_nodes: Number of nodes. Default: one more than the largest index.
+            edge_weight: One non-negative number per listed edge. Default: 1 for every edge.
+            self_loops: ``"remove"`` self-loops, ``"add"`` one of weight 1 to every node instead, or ``"keep"`` those
+                listed.
+            duplicates: How to merge the weights of an edge listed twice in one direction, ``"sum"`` or ``"max"``.
+            direction: ``"undirected"`` drops directions; with ``"out"`` a node receives messages from the nodes it
+                points to, with ``"in"`` from those that point to it.
         """
         source, target, nodes = check_edges(edge_index, num_nodes)
         weight = check_edge_weight(edge_weight, source, target)
@@ -147,12 +148,12 @@ class Graph:
 
     @classmethod
     def _from_adjacency(cls, adjacency: sp.csr_array, device: torch.device, **kinds: Any) -> Graph:
-        """From compressed rows with what is asked for done to them already."""
+        """Create a graph from compressed sparse rows, after duplicates, directions and self-loops were treated."""
         adjacency.sort_indices()
         weighted = bool((adjacency.data != 1).any())
         graph = cls(
             torch.from_numpy(adjacency.indptr.astype(np.int64)).to(device),
-            # Node indices in 32 bits halve what the kernels read; no graph that fits in memory has 2^31 nodes.
+            # 32-bit node indices halve what the kernels read; no graph that fits in memory has 2^31 nodes.
             torch.from_numpy(adjacency.indices.astype(np.int32)).to(device),
             torch.from_numpy(adjacency.data).to(device) if weighted else None,
             **kinds,
@@ -170,13 +171,13 @@ class Graph:
         duplicates: Duplicates = "sum",
         direction: Direction = "undirected",
     ) -> Graph:
-        """A graph from a square adjacency, scipy sparse or numpy; its non-zero values are the weights.
+        """Create a graph from a square adjacency matrix, scipy sparse or numpy. Its non-zero values are the weights.
 
-        An entry in row i and column j is an edge from i to j. The rest is as in :meth:`from_edges`.
+        An entry in row i and column j is an edge from i to j. The other arguments are as in :meth:`from_edges`.
         """
         entries = sp.coo_array(adjacency)
         if len(entries.shape) != 2 or entries.shape[0] != entries.shape[1]:
-            raise ValueError(f"an adjacency must be square, this one is {entries.shape}: pass an n x n matrix")
+            raise ValueError(f"an adjacency must be square, but this one is {entries.shape}: pass an n x n matrix")
         return cls.from_edges(
             np.stack([entries.row, entries.col]),
             num_nodes=entries.shape[0],
@@ -196,19 +197,19 @@ class Graph:
         duplicates: Duplicates = "sum",
         direction: Direction = "undirected",
     ) -> Graph:
-        """A graph from a networkx graph; nodes are numbered in the order networkx lists them.
+        """Create a graph from a networkx graph. Nodes are numbered in the order networkx lists them.
 
         Args:
             graph: The networkx graph.
-            weight: The edge attribute that holds the weight (1 where an edge lacks it), as everywhere in networkx;
-                ``None`` ignores weights.
-            self_loops: ``"remove"`` them, ``"add"`` one of weight 1 to every node instead, or ``"keep"`` them.
-            duplicates: How parallel edges of a multigraph merge, ``"sum"`` or ``"max"``.
+            weight: The edge attribute with the weight, as in networkx (1 for an edge without it); ``None`` ignores
+                weights.
+            self_loops: ``"remove"`` self-loops, ``"add"`` one of weight 1 to every node instead, or ``"keep"`` them.
+            duplicates: How to merge parallel edges of a multigraph, ``"sum"`` or ``"max"``.
             direction: As in :meth:`from_edges`; keep it ``"undirected"`` unless the graph is a ``DiGraph``.
         """
         if direction != "undirected" and not graph.is_directed():
             raise ValueError(
-                f"direction is {direction!r}, and this networkx graph has no directed edges: pass a DiGraph, or leave "
+                f"direction is {direction!r}, but this networkx graph has no directed edges: pass a DiGraph, or leave "
                 "direction out"
             )
         number = {node: index for index, node in enumerate(graph.nodes)}
@@ -236,7 +237,7 @@ class Graph:
         duplicates: Duplicates = "sum",
         direction: Direction = "undirected",
     ) -> Graph:
-        """A graph from a PyG ``Data``: its ``edge_index``, ``num_nodes`` and, where it has one, ``edge_weight``."""
+        """Create a graph from a PyG ``Data`` with ``edge_index``, ``num_nodes`` and, optionally, ``edge_weight``."""
         if getattr(data, "edge_index", None) is None:
             raise ValueError("this Data object has no edge_index: set data.edge_index (a [2, num_edges] tensor) first")
         return cls.from_edges(
@@ -280,12 +281,12 @@ class Graph:
         save_graph(self, Path(folder))
 
     def __getstate__(self) -> dict[str, Any]:
-        # What is cached is found again, and torch cannot pickle sparse tensors.
+        # Cached values can be computed again, and torch cannot pickle sparse tensors.
         names = ("row_start", "neighbors", "weights", "self_loops", "duplicates", "direction", "edge_facts")
         return {**{name: getattr(self, name) for name in names}, "folder": None, "_matrices": {}, "cache": {}}
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Graph:
-        # A graph does not change, so a copy would only take memory: clones of an estimator share it.
+        # A graph is immutable, so a copy would only take memory: clones of an estimator share it.
         return self
 
     def __repr__(self) -> str:
@@ -305,20 +306,20 @@ class Graph:
         return self.direction == "undirected"
 
     def require_undirected(self, what: str) -> None:
-        """Refuse a directed graph.
+        """Raise an error for a directed graph.
 
         Args:
-            what: What needs a symmetric matrix.
+            what: The operation that needs a symmetric matrix.
         """
         if not self.is_undirected:
             raise ValueError(
-                f"{what} needs an undirected graph, and this one is directed (direction={self.direction!r}): build it "
-                'with direction="undirected", or use a method of message passing, such as gcn'
+                f"{what} needs an undirected graph, but this one is directed (direction={self.direction!r}): build it "
+                'with direction="undirected", or use a message-passing method, such as gcn'
             )
 
     @property
     def num_edges(self) -> int:
-        """Undirected edges, each counted once, or directed ones; self-loops are not counted."""
+        """Number of edges: undirected edges count once, self-loops do not count."""
         entries = self.neighbors.numel() - self._num_loops
         return entries // 2 if self.is_undirected else entries
 
@@ -327,7 +328,7 @@ class Graph:
         return self.row_start.device
 
     def to(self, device: torch.device | str) -> Graph:
-        """The same graph on another device; itself where it is there already."""
+        """The graph on another device; the graph itself if it is there already."""
         if torch.device(device) == self.device:
             return self
         return Graph(
@@ -341,9 +342,9 @@ class Graph:
         )
 
     def with_self_loops(self, self_loops: SelfLoops) -> Graph:
-        """The same graph with one more loop of weight 1 on every node (``"add"``), or without loops (``"remove"``).
+        """The graph with one more self-loop of weight 1 on every node (``"add"``), or without any (``"remove"``).
 
-        It is the graph itself where it is so already. A loop that was kept has a weight of 2 when another is added.
+        Returns the graph itself if nothing changes. A self-loop that was kept has weight 2 after another one is added.
         """
         check_choice("self_loops", self_loops, get_args(SelfLoops))
         if self_loops in (self.self_loops, "keep"):
@@ -362,13 +363,13 @@ class Graph:
 
     @cached_property
     def checksum(self) -> str:
-        """SHA-256 of the nodes, edges and weights: the same on every machine and device."""
+        """SHA-256 of the nodes, edges and weights. It does not depend on machine or device."""
         digest = hashlib.sha256()
         self.update_digest(digest)
         return digest.hexdigest()
 
     def update_digest(self, digest: Any) -> None:
-        """Add the nodes, edges and weights to a digest of :mod:`hashlib`."""
+        """Add the nodes, edges and weights to a :mod:`hashlib` digest."""
         direction = "" if self.is_undirected else f" {self.direction}"
         digest.update(f"{self.num_nodes} {self.self_loops}{direction}\n".encode())
         # First all first nodes, then all second ones, then the weights.
@@ -381,7 +382,7 @@ class Graph:
 
     @cached_property
     def degree(self) -> Tensor:
-        """Sum of the weights at each node, float64 ``[num_nodes]``; an added self-loop counts."""
+        """Sum of the edge weights at each node, float64 ``[num_nodes]``, including self-loops."""
         if self.weights is None:
             return self.row_start.diff().double()
         return torch.zeros(self.num_nodes, dtype=torch.float64, device=self.device).index_add_(
@@ -416,14 +417,14 @@ class Graph:
         return int(self._is_loop.sum()) if known is None else known
 
     def _entries(self) -> tuple[Tensor, Tensor]:
-        """Every entry of the adjacency: its row and column, ``[2, entries]``, and its weight."""
+        """All entries of the adjacency: row and column, ``[2, entries]``, and weight."""
         weights = torch.ones(self.neighbors.numel(), device=self.device) if self.weights is None else self.weights
         return torch.stack([self._row_of_entry, self.neighbors.long()]), weights
 
     def edges(self) -> tuple[Tensor, Tensor]:
-        """Each edge once, ``edge_index`` ``[2, num_edges]``, and its weight; self-loops are left out.
+        """Each edge once, as ``edge_index`` ``[2, num_edges]``, and its weight. Self-loops are left out.
 
-        An undirected edge has the smaller node first. A directed one goes from the first node to the second.
+        The smaller node of an undirected edge comes first. A directed edge goes from the first node to the second.
         """
         blocks = list(self.edge_blocks())
         return torch.cat([ends for ends, _ in blocks], dim=1), torch.cat([weights for _, weights in blocks])
@@ -453,7 +454,7 @@ class Graph:
             yield ends, weights
 
     def adjacency(self, dtype: torch.dtype = torch.float32) -> Tensor:
-        """The adjacency as a torch CSR tensor; weights that the precision cannot hold are refused."""
+        """The adjacency as a torch CSR tensor. Weights outside the range of ``dtype`` raise an error."""
         adjacency = self._weighted_rows.adjacency(dtype)
         values = adjacency.values()
         wrong = ~(torch.isfinite(values) & (values > 0))
@@ -461,22 +462,22 @@ class Graph:
             first = int(wrong.nonzero()[0])
             raise ValueError(
                 f"the weight of edge {int(self._row_of_entry[first])} -> {int(self.neighbors[first])} is "
-                f"{self.weights[first].item():.1e}, which {str(dtype)[6:]} cannot hold: "
-                "ask for adjacency(torch.float64)"
+                f"{self.weights[first].item():.1e}, which is outside the range of {str(dtype)[6:]}: "
+                "use adjacency(torch.float64)"
             )
         return adjacency
 
     def root_degree(self, dtype: torch.dtype) -> Tensor:
-        r""":math:`\sqrt{d_v}`, and 1 at nodes of degree zero, so that dividing by it is always allowed."""
+        r""":math:`\sqrt{d_v}`, and 1 for nodes of degree zero, so that it can be divided by."""
         return torch.where(self.degree > 0, self.degree, 1.0).sqrt().to(dtype)
 
     @cached_property
     def compressed_rows(self) -> CompressedRows:
-        r"""The arrays that the kernels take.
+        r"""The arrays passed to the kernels.
 
-        They hold the weights as they are, or, where degrees leave the range in which single precision is safe, the
-        entries of :math:`\mathbf{P}` with degrees of 1: either way :math:`\mathbf{P}` is the same. The kernels rely on
-        its symmetry.
+        They contain the weights unchanged. If degrees leave the range in which single precision is safe, they contain
+        the entries of :math:`\mathbf{P}` with degrees of 1 instead. :math:`\mathbf{P}` is the same in both cases. The
+        kernels rely on its symmetry.
         """
         self.require_undirected("this product with P")
         if self._has_ordinary_degrees:
@@ -497,7 +498,7 @@ class Graph:
 
     @cached_property
     def _normalised_weights(self) -> Tensor:
-        r"""The entries of :math:`\mathbf{P}` in double precision, whatever the size of the weights.
+        r"""The entries of :math:`\mathbf{P}` in double precision, for weights of any size.
 
         Each row is divided by its largest weight before it is summed, so that no degree over- or underflows.
         """
@@ -507,20 +508,20 @@ class Graph:
         peak = nothing.scatter_reduce(0, rows, weights, "amax")
         root = peak.sqrt()
         share = nothing.index_add(0, rows, weights / peak[rows]).sqrt()
-        # By the smaller root first, then by the larger: nothing overflows, and both directions of an edge round alike.
+        # Divide by the smaller root first: nothing overflows, and both directions of an edge round to the same value.
         smaller, larger = torch.minimum(root[rows], root[columns]), torch.maximum(root[rows], root[columns])
         return weights / smaller / larger / (share[rows] * share[columns])
 
     def propagate(self, x: Any, *, check_finite: bool = True) -> Tensor:
         r""":math:`\mathbf{P} x` for signals ``x`` of shape ``[num_nodes]`` or ``[num_nodes, channels]``.
 
-        Differentiable in a dense floating-point tensor.
+        Differentiable with respect to a dense floating-point tensor.
 
         Args:
             x: The signals: a tensor, numpy array or scipy matrix, dense or sparse.
-            check_finite: Whether to convert ``x`` and look for NaN and infinity in it. Without, it must be a dense
-                float32 or float64 tensor ``[num_nodes, channels]`` on the graph's device: a model that multiplies at
-                every hop saves a pass over the signal.
+            check_finite: Whether to convert ``x`` and check it for NaN and infinity. If false, ``x`` must be a dense
+                float32 or float64 tensor ``[num_nodes, channels]`` on the graph's device. This saves a pass over the
+                signal in models that multiply at every hop.
 
         Example:
             >>> import torch
@@ -533,14 +534,14 @@ class Graph:
             self.check_signal(x)
             return propagate(self.compressed_rows, x)
         matrix = as_feature_matrix(x, self.num_nodes)
-        # What was checked is detached: a tensor that needed no conversion goes on as it came, with its gradient.
+        # as_feature_matrix detaches its input. A tensor that needed no conversion is used itself, with its gradient.
         as_it_came = isinstance(x, Tensor) and x.layout == torch.strided and x.dtype == matrix.dtype
         dense = x.reshape(matrix.shape) if as_it_came else matrix.to_dense()
         propagated = propagate(self.to(dense.device).compressed_rows, dense)
         return propagated[:, 0] if np.ndim(x) == 1 else propagated
 
     def propagation_matrix(self, dtype: torch.dtype = torch.float32) -> Tensor:
-        r""":math:`\mathbf{P}` as a torch CSR tensor, computed once."""
+        r""":math:`\mathbf{P}` as a torch CSR tensor, cached."""
         if dtype not in self._matrices:
             self._matrices[dtype] = self._compute_matrix(dtype)
         return self._matrices[dtype]
@@ -559,7 +560,7 @@ class Graph:
             )
 
     def _directed_matrix(self, dtype: torch.dtype) -> Tensor:
-        """The same of a directed graph. A node that hears from nobody has no degree to divide by: it sends nothing."""
+        r""":math:`\mathbf{P}` of a directed graph. A node of degree zero receives no messages and sends none."""
         (rows, columns), weights = self._entries()
         root = self.degree.sqrt()
         scale = torch.where(root > 0, 1 / root, 0.0)
@@ -569,7 +570,8 @@ class Graph:
             first = int(wrong.nonzero()[0])
             raise ValueError(
                 f"P has the entry {values[first].item()} for node {int(rows[first])} and its neighbor "
-                f"{int(columns[first])}: the weights of this directed graph differ by too many magnitudes, scale them"
+                f"{int(columns[first])}: the weights of this directed graph differ by too many orders of magnitude, "
+                "rescale them"
             )
         with without_torch_notices():
             return torch.sparse_csr_tensor(
@@ -586,7 +588,7 @@ class Graph:
             )
 
     def check_signal(self, x: Tensor) -> None:
-        """Refuse what is not a dense floating-point signal ``[num_nodes, channels]`` on the graph's device."""
+        """Check that ``x`` is a dense floating-point signal ``[num_nodes, channels]`` on the graph's device."""
         if x.layout != torch.strided or x.ndim != 2 or x.dtype not in (torch.float32, torch.float64):
             layout = "" if x.layout == torch.strided else "sparse "
             raise ValueError(
@@ -595,7 +597,7 @@ class Graph:
             )
         if x.shape[0] != self.num_nodes or x.shape[1] == 0:
             raise ValueError(
-                f"a signal on this graph has {self.num_nodes} rows and at least one column, not shape "
+                f"a signal on this graph must have {self.num_nodes} rows and at least one column, not shape "
                 f"{list(x.shape)}: pass one row per node"
             )
         if x.device != self.device:

@@ -1,4 +1,4 @@
-"""Whatever a user has as a graph, as a :class:`Graph`."""
+"""Conversion of graphs of any supported type to :class:`Graph`."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ def as_graph(
     self_loops: SelfLoops = "remove",
     direction: Direction | None = None,
 ) -> Graph:
-    """A graph from any form that users have one in.
+    """Convert a graph of any supported type to a :class:`Graph`.
 
     Args:
         graph: A :class:`Graph`, a PyG ``Data``, a networkx graph, a square scipy sparse matrix or numpy array (an
             adjacency), or an edge list ``[2, num_edges]`` as a tensor or numpy array.
-        num_nodes: Number of nodes of an edge list; by default one more than the largest index.
-        edge_weight: Weights of an edge list; the other forms bring their own.
-        self_loops: ``"remove"`` them, or ``"add"`` one to every node.
-        direction: As in :meth:`Graph.from_edges`. By default a :class:`Graph` has its own, and every other form is
-            taken as undirected.
+        num_nodes: Number of nodes of an edge list. Default: one more than the largest index.
+        edge_weight: Weights of an edge list. The other types have their own.
+        self_loops: ``"remove"`` self-loops, or ``"add"`` one to every node.
+        direction: As in :meth:`Graph.from_edges`. Default: the direction of a :class:`Graph`, and undirected for other
+            types.
 
     Example:
         >>> import networkx
@@ -40,7 +40,7 @@ def as_graph(
     if isinstance(graph, Graph):
         if direction not in (None, graph.direction):
             raise ValueError(
-                f"this graph has direction={graph.direction!r}, and direction={direction!r} is needed: build it from "
+                f"this graph has direction={graph.direction!r}, but direction={direction!r} is needed: build it from "
                 f"its edges with Graph.from_edges(..., direction={direction!r})"
             )
         found = graph.with_self_loops(self_loops)
@@ -54,13 +54,13 @@ def as_graph(
         found = Graph.from_networkx(graph, **kinds)
     else:
         raise ValueError(
-            f"a graph is a Graph, a PyG Data, a networkx graph, a scipy sparse matrix or an edge list [2, num_edges], "
-            f"not {type(graph).__name__}: build one with Graph.from_edges"
+            f"a graph must be a Graph, a PyG Data, a networkx graph, a scipy sparse matrix or an edge list [2, "
+            f"num_edges], not {type(graph).__name__}: build one with Graph.from_edges"
         )
     if edge_weight is not None and not listed:
         kind = "an adjacency" if isinstance(graph, np.ndarray) else f"a {type(graph).__name__}"
         raise ValueError(
-            f"edge_weight goes with an edge list, and {kind} brings its own weights: leave it out, "
+            f"edge_weight belongs to an edge list, but {kind} has its own weights: leave it out, "
             "or pass Graph.from_edges(edge_index, edge_weight=...)"
         )
     if num_nodes is not None and found.num_nodes != num_nodes:
@@ -74,7 +74,7 @@ def as_graph(
 def _is_edge_list(array: np.ndarray) -> bool:
     if array.shape == (2, 2):
         raise ValueError(
-            "a 2 x 2 array can be an edge list or an adjacency: say which, Graph.from_edges(...) or "
-            "Graph.from_scipy(...)"
+            "a 2 x 2 array can be an edge list or an adjacency: use Graph.from_edges(...) or "
+            "Graph.from_scipy(...) to say which"
         )
     return array.ndim == 2 and array.shape[0] == 2

@@ -1,7 +1,7 @@
-"""Homophily: how often an edge joins nodes of one class. Four measures of it, and an estimate from training labels.
+"""Homophily: how often edges join nodes of the same class. Four measures, and an estimate from training labels.
 
-All of them count edges, so weights are ignored and self-loops never count. A label of -1 is unknown: an edge counts
-only when both of its ends are known, and degrees are numbers of such edges.
+All measures count edges: weights and self-loops are ignored. A label of -1 is unknown: an edge counts only if the
+labels at both ends are known, and degrees are numbers of such edges.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
 
 
 def edge_homophily(graph: Graph, labels: Labels) -> float:
-    r"""The share of edges that join two nodes of one class,
+    r"""The share of edges that join two nodes of the same class,
 
     .. math:: h = \frac{|\{(u, v) \in \mathcal{E} : y_u = y_v\}|}{|\mathcal{E}|},
 
     from `"Beyond Homophily in Graph Neural Networks" <https://arxiv.org/abs/2006.11468>`_ (Zhu et al. 2020).
-    This is the homophily that sets the angle of the heterophily basis. With unbalanced classes it is high even where
-    labels and edges have nothing to do with each other; :func:`adjusted_homophily` is not.
+    This homophily sets the angle of the heterophily basis. With unbalanced classes it is high even if labels and edges
+    are unrelated; :func:`adjusted_homophily` is not.
 
     Args:
         graph: The graph.
-        labels: Class indices ``[num_nodes]``, -1 where unknown.
+        labels: Class indices ``[num_nodes]``, -1 if unknown.
 
     Example:
         >>> import torch
@@ -42,17 +42,17 @@ def edge_homophily(graph: Graph, labels: Labels) -> float:
 
 
 def node_homophily(graph: Graph, labels: Labels) -> float:
-    r"""The share of a node's neighbors that are of its class, averaged over nodes,
+    r"""The share of a node's neighbors that have its class, averaged over nodes,
 
     .. math:: \frac{1}{|\mathcal{V}'|} \sum_{v \in \mathcal{V}'}
         \frac{|\{u \in \mathcal{N}_v : y_u = y_v\}|}{|\mathcal{N}_v|},
 
     from `"Geom-GCN" <https://arxiv.org/abs/2002.05287>`_ (Pei et al. 2020). :math:`\mathcal{V}'` are the
-    nodes with a known label and at least one neighbor with a known label; others have no share to average.
+    nodes with a known label and at least one neighbor with a known label; the others are left out of the average.
 
     Args:
         graph: The graph.
-        labels: Class indices ``[num_nodes]``, -1 where unknown.
+        labels: Class indices ``[num_nodes]``, -1 if unknown.
 
     Example:
         >>> import torch
@@ -67,7 +67,7 @@ def node_homophily(graph: Graph, labels: Labels) -> float:
 
 
 def class_homophily(graph: Graph, labels: Labels) -> float:
-    r"""How far each class exceeds the homophily that its size alone would give it,
+    r"""How much the homophily of each class exceeds the value expected from its size,
 
     .. math:: \frac{1}{C - 1} \sum_{k} \max\left(0,\; h_k - \frac{|\mathcal{C}_k|}{n}\right), \qquad
         h_k = \frac{\sum_{v \in \mathcal{C}_k} |\{u \in \mathcal{N}_v : y_u = k\}|}
@@ -79,7 +79,7 @@ def class_homophily(graph: Graph, labels: Labels) -> float:
 
     Args:
         graph: The graph.
-        labels: Class indices ``[num_nodes]``, -1 where unknown; at least two classes.
+        labels: Class indices ``[num_nodes]``, -1 if unknown; at least two classes.
 
     Example:
         >>> import torch
@@ -93,24 +93,25 @@ def class_homophily(graph: Graph, labels: Labels) -> float:
     size = np.bincount(known[known >= 0])
     num_classes = int((size > 0).sum())
     if num_classes < 2:
-        raise ValueError("class homophily compares classes, but all known labels are of one class: pass at least two")
+        raise ValueError("class homophily compares classes, but all known labels are equal: pass at least two classes")
     degree, same = edges.per_class(edges.degree), edges.per_class(edges.same_degree)
     excess = same / np.maximum(degree, 1) - size / size.sum()
     return float(np.maximum(excess, 0).sum() / (num_classes - 1))
 
 
 def adjusted_homophily(graph: Graph, labels: Labels) -> float:
-    r"""Edge homophily against what random edges between nodes of the same degrees would give,
+    r"""Edge homophily relative to that of random edges between nodes of the same degrees,
 
     .. math:: \frac{h - \sum_k p_k^2}{1 - \sum_k p_k^2}, \qquad
         p_k = \frac{1}{2 |\mathcal{E}|} \sum_{v : y_v = k} |\mathcal{N}_v|,
 
     from `"Characterizing Graph Datasets for Node Classification" <https://arxiv.org/abs/2209.06177>`_ (Platonov et al.
-    2022). It is 1 when every edge joins nodes of one class, 0 when labels and edges are unrelated, and may be negative.
+    2022). It is 1 if every edge joins nodes of the same class, 0 if labels and edges are unrelated, and can be
+    negative.
 
     Args:
         graph: The graph.
-        labels: Class indices ``[num_nodes]``, -1 where unknown; at least two classes must have edges.
+        labels: Class indices ``[num_nodes]``, -1 if unknown; at least two classes must have edges.
 
     Example:
         >>> import torch
@@ -123,18 +124,18 @@ def adjusted_homophily(graph: Graph, labels: Labels) -> float:
     by_chance = float(((edges.per_class(edges.degree) / edges.degree.sum()) ** 2).sum())
     if by_chance == 1.0:
         raise ValueError(
-            "adjusted homophily compares classes, but every edge joins nodes of one and the same class: "
+            "adjusted homophily needs at least two classes, but every edge joins nodes of one and the same class: "
             "pass labels with at least two classes that have edges"
         )
     return (edges.homophily - by_chance) / (1 - by_chance)
 
 
 class HomophilyEstimate(float):
-    """An edge homophily estimated from some of the nodes: a number, to be passed wherever a homophily goes.
+    """An edge homophily estimated from a sample of nodes. It is a float, usable wherever a homophily is expected.
 
     Attributes:
-        standard_error: How far the estimate typically lies from the homophily of the whole graph.
-        num_edges: How many edges it rests on.
+        standard_error: Standard error of the estimate as a value for the whole graph.
+        num_edges: Number of edges it is based on.
     """
 
     standard_error: float
@@ -150,7 +151,7 @@ class HomophilyEstimate(float):
         return float(self), self.standard_error, self.num_edges
 
     def __repr__(self) -> str:
-        # As many decimals as the first digit of the error needs.
+        # Enough decimals to show the first digit of the error.
         decimals = max(2, -math.floor(math.log10(self.standard_error))) if self.standard_error > 0 else 4
         return (
             f"{type(self).__name__}({self:.{decimals}f} ± {self.standard_error:.{decimals}f} "
@@ -162,30 +163,30 @@ class HomophilyEstimate(float):
 
 
 def estimate_homophily(graph: Graph, labels: Labels, train: NodeIndex) -> HomophilyEstimate:
-    r"""Edge homophily from the training labels alone, with its standard error.
+    r"""Estimate the edge homophily from the training labels alone, with its standard error.
 
-    Counts the edges whose two ends are both training nodes with a known label. Other labels are never looked at.
+    Only edges whose two ends are training nodes with a known label are counted. Other labels are never used.
 
-    **The standard error** is for training nodes drawn at random, a share :math:`p` of all nodes, and the homophily of
-    the whole graph. Of the :math:`M` edges counted, :math:`m_v` are at node :math:`v` and :math:`s_v` of those join one
-    class. The variance is
+    **The standard error** refers to the homophily of the whole graph, for training nodes drawn at random, a share
+    :math:`p` of all nodes. Of the :math:`M` edges counted, :math:`m_v` are at node :math:`v`, and :math:`s_v` of these
+    join nodes of the same class. The variance is
 
     .. math:: (1-p)^2 B + (1-p) \max(0,\; J - 2 (1-p) B), \qquad B = \frac{h (1-h)}{M}, \qquad
         J = \sum_v \left( \frac{s_v - h m_v}{M - m_v} \right)^2.
 
-    :math:`B` is the binomial variance of :math:`M` edges; alone it is too small, for edges share nodes, and drawing a
-    node draws all its edges at once. :math:`J` is the jackknife: a term is what leaving node :math:`v` out does to the
-    estimate. Drawing without replacement multiplies it by :math:`1 - p`, but that is not all: an edge is seen when both
-    its ends are drawn, and the jackknife counts this chance once from each end. It therefore expects
-    :math:`2 (1-p)^2 B` where the true variance has :math:`(1-p)^2 B`, and one of the two is taken off; on sparse graphs
-    with few training nodes the error would else be up to 1.4 times too large.
+    :math:`B` is the binomial variance of :math:`M` edges. By itself it is too small, because edges share nodes, and
+    drawing a node draws all its edges at once. :math:`J` is the jackknife: each term is the change of the estimate when
+    node :math:`v` is left out. Drawing without replacement multiplies it by :math:`1 - p`. In addition, an edge is
+    counted when both its ends are drawn, and the jackknife counts this chance once from each end. Its expectation
+    therefore contains :math:`2 (1-p)^2 B` where the true variance has :math:`(1-p)^2 B`, so one of the two is
+    subtracted; otherwise the error would be up to 1.4 times too large on sparse graphs with few training nodes.
 
-    The error is 0 when every node is a training node, and also, however few they are, when all counted edges agree;
-    with a few dozen edges or less it tends to be too small.
+    The error is 0 if every node is a training node, and also, however few they are, if all counted edges agree. With a
+    few dozen edges or less it tends to be too small.
 
     Args:
         graph: The graph.
-        labels: Class indices ``[num_nodes]``, -1 where unknown.
+        labels: Class indices ``[num_nodes]``, -1 if unknown.
         train: The training nodes, a bool mask ``[num_nodes]`` or node indices.
 
     Example:
@@ -204,7 +205,7 @@ def estimate_homophily(graph: Graph, labels: Labels, train: NodeIndex) -> Homoph
         "pass a value instead, for example homophily=0.5",
     )
     num_edges, homophily = len(edges.same), edges.homophily
-    # A node that has all the edges (a star) leaves none when it goes; its numerator is 0, so any divisor will do.
+    # A node with all the edges (a star) leaves none when it is left out. Its numerator is 0, so any divisor will do.
     change = (edges.same_degree - homophily * edges.degree) / np.maximum(num_edges - edges.degree, 1)
     left_out = 1 - float(known.mean())
     binomial = homophily * (1 - homophily) / num_edges
@@ -214,17 +215,17 @@ def estimate_homophily(graph: Graph, labels: Labels, train: NodeIndex) -> Homoph
 
 
 def _classes(graph: Graph, labels: Any) -> np.ndarray:
-    """The class of each node. Measures do not depend on how classes are numbered, so they are numbered without gaps."""
+    """Class indices without gaps. The measures do not depend on how classes are numbered."""
     return consecutive_labels(labels, graph.num_nodes)[0]
 
 
 class _KnownEdges(NamedTuple):
-    """What the measures need of the edges whose two ends have known labels."""
+    """The edges with known labels at both ends."""
 
-    labels: np.ndarray  # [num_nodes], -1 where unknown
-    same: np.ndarray  # [edges], whether the two ends are of one class
+    labels: np.ndarray  # [num_nodes], -1 if unknown
+    same: np.ndarray  # [edges], whether both ends have the same class
     degree: np.ndarray  # [num_nodes], number of these edges at each node
-    same_degree: np.ndarray  # [num_nodes], how many of them join one class
+    same_degree: np.ndarray  # [num_nodes], number of these edges whose ends have the same class
 
     @property
     def homophily(self) -> float:

@@ -1,4 +1,4 @@
-"""How smooth a signal is on a graph: its frequency, and its Dirichlet energy."""
+"""Smoothness of signals on a graph: frequency and Dirichlet energy."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from unifilter._internal.columns import dense_columns
 if TYPE_CHECKING:
     from unifilter.graph.graph import Graph
 
-# Numbers in one work array, 32 MB in float64: wide features are done in blocks of columns of that size.
+# Numbers in one work array, 32 MB in float64. Wide features are processed in blocks of columns of this size.
 _BLOCK = 2**22
 
 
@@ -24,15 +24,15 @@ def signal_frequency(graph: Graph, x: Any) -> Tensor:
 
     .. math:: f(x) = \frac{x^\top \mathbf{L} x}{2\, x^\top x}, \qquad \mathbf{L} = \mathbf{I} - \mathbf{P},
 
-    between 0 (as smooth as the graph allows) and 1 (every edge flips the sign, on a bipartite graph). Rounding that
-    leads out of [0, 1] is clipped. A zero signal has frequency 0.
+    between 0 (as smooth as the graph allows) and 1 (every edge flips the sign, on a bipartite graph). Values are
+    clipped to [0, 1] against rounding errors. A zero signal has frequency 0.
 
     Args:
         graph: The graph.
         x: Signals of shape ``[num_nodes]`` or ``[num_nodes, channels]``, dense or sparse.
 
     Returns:
-        A scalar for one signal, else ``[channels]``, in the dtype of ``x``.
+        A scalar for one signal, otherwise ``[channels]``, in the dtype of ``x``.
 
     Example:
         >>> import torch
@@ -46,7 +46,7 @@ def signal_frequency(graph: Graph, x: Any) -> Tensor:
     graph = graph.to(matrix.device)
     parts = []
     for block in _column_blocks(matrix, numbers_per_column=graph.num_nodes):
-        # The frequency does not depend on the scale; a largest entry of 1 keeps the squares from over- and underflow.
+        # The frequency does not depend on the scale; a largest entry of 1 keeps the squares in range.
         peak = block.abs().amax(dim=0)
         block = block / torch.where(peak > 0, peak, 1.0)
         propagated = graph.propagate(block, check_finite=False).double()
@@ -63,8 +63,8 @@ def dirichlet_energy(graph: Graph, x: Any) -> Tensor:
 
     .. math:: E(\mathbf{X}) = \frac{1}{n} \sum_{v} \sum_{u \in \mathcal{N}_v} w_{uv} \|x_v - x_u\|^2,
 
-    where every edge counts from both of its ends. It is summed from the differences along the edges, so a constant
-    signal has energy 0 exactly: the sign of over-smoothing.
+    where every edge counts from both of its ends. It is computed from the differences along edges, so that a constant
+    signal, the sign of over-smoothing, has an energy of exactly 0.
 
     Args:
         graph: The graph.

@@ -1,4 +1,4 @@
-"""Nodes with like surroundings, wherever in the graph they are: the weighted relations that WRGAT works on."""
+"""Structural similarity of nodes anywhere in the graph: the weighted relations used by WRGAT."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ from unifilter.kernels.structural_distance import degree_rings, ring_distances, 
 
 
 class _Speed(NamedTuple):
-    """What one core does in a second: edges passed in search of rings, and elements of their lists compared."""
+    """Operations per second on one core: edges visited to find rings, and elements of ring lists compared."""
 
     edges: float
     elements: float
 
 
-# With numba and without, measured.
+# Measured with and without numba.
 _SPEED = {True: _Speed(2e8, 5e6), False: _Speed(1e7, 5e4)}
 _MOST_HOURS = 3
-# Enough for an estimate of the mean over all.
+# Number of sampled nodes, enough to estimate the mean over all nodes.
 _NODES_LOOKED_AT = 50
 
 
 class Relation(NamedTuple):
-    """Compressed rows of one relation: row ``i`` lists the nodes that node ``i`` hears from.
+    """Compressed sparse rows of one relation: row ``i`` lists the nodes that node ``i`` receives messages from.
 
     Attributes:
-        starts: Where each row begins among the entries, int64 ``[num_nodes + 1]``.
-        columns: The column of each entry, int32.
-        weights: The weight of each entry, float32; those of a column sum to 1.
+        starts: Start of each row among the entries, int64 ``[num_nodes + 1]``.
+        columns: Column of each entry, int32.
+        weights: Weight of each entry, float32. The weights of a column sum to 1.
     """
 
     starts: Tensor
@@ -49,24 +49,24 @@ class Relation(NamedTuple):
 def structural_relations(
     graph: Graph, layers: int | None = None, *, cache_dir: str | Path | None = None
 ) -> list[Relation]:
-    r"""Relations between nodes whose surroundings are alike, one for each number of hops that is looked at, as in
+    r"""Relations between nodes with similar surroundings, one for each number of hops considered, as in
     "struc2vec: Learning Node Representations from Structural Identity" (2017).
 
-    Every node is compared with the :math:`\lfloor 2 \log_2 n \rfloor + 1` nodes whose degrees are nearest to its own.
+    Every node is compared with the :math:`\lfloor 2 \log_2 n \rfloor + 1` nodes of nearest degree.
     The distance of two nodes at layer k is :math:`f_k = f_{k-1} + \mathrm{DTW}(R_k(u), R_k(v))`, where
     :math:`R_k(u)` is the list of degrees, each with its number of nodes, in the ring of all nodes exactly k hops from
     u. The cost of two elements is :math:`((d + 1/2) / (d' + 1/2) - 1)` for degrees :math:`d \ge d'`, times the larger
-    number of nodes; dynamic time warping is the approximation "fastDTW" of radius 1. Nodes that have been compared hear
-    from each other at every layer that both have rings for, with the weight :math:`e^{-f_k}`, divided by the sum over
-    all that hear from the same node.
+    number of nodes. Dynamic time warping is approximated by "fastDTW" of radius 1. At every layer for which both have
+    rings, compared nodes exchange messages with the weight :math:`e^{-f_k}`, divided by the sum over all receivers of
+    the same node.
 
-    Weights and self-loops of the graph play no part. A graph that would need too much memory or time is refused.
+    Weights and self-loops of the graph are ignored. A graph that would need too much memory or time raises an error.
 
     Args:
         graph: The graph.
-        layers: How many layers at most; by default all, one more than the largest distance between two nodes.
-        cache_dir: Where distances are kept; by default the folder ``structural-distances`` in the one that the
-            environment variable ``UNIFILTER_CACHE`` names, else in the user's cache folder.
+        layers: Maximum number of layers. Default: all, one more than the largest distance between two nodes.
+        cache_dir: Folder for the distances. Default: the folder ``structural-distances`` in the one named by the
+            environment variable ``UNIFILTER_CACHE``, or in the user's cache folder.
 
     Example:
         >>> import tempfile, torch
@@ -81,7 +81,7 @@ def structural_relations(
         (tensor([3, 0], dtype=torch.int32), tensor([1., 1.]))
     """
     if layers is not None:
-        check_count("layers", layers, "leave it out to take all")
+        check_count("layers", layers, "leave it out to use all")
     graph = graph.to("cpu").with_self_loops("remove")
     limit = graph.num_nodes if layers is None else min(layers, graph.num_nodes)
     found = cached_arrays(
@@ -95,10 +95,10 @@ def structural_relations(
 
 
 def nearest_by_degree(degree: np.ndarray) -> np.ndarray:
-    r"""Each node with the :math:`\lfloor 2 \log_2 n \rfloor + 1` others of nearest degree, ``[2, num_pairs]``.
+    r"""Pairs of each node with the :math:`\lfloor 2 \log_2 n \rfloor + 1` others of nearest degree, ``[2, num_pairs]``.
 
-    Every pair is there once, the smaller node first.
-    Of two degrees as near the larger comes first, and of nodes with the same degree the one with the smaller index.
+    Every pair is listed once, the smaller node first. In a tie the larger degree comes first, and among nodes of the
+    same degree the one with the smaller index.
     """
     nodes = len(degree)
     count = min(math.floor(2 * math.log2(nodes)) + 1, nodes - 1)
@@ -106,7 +106,7 @@ def nearest_by_degree(degree: np.ndarray) -> np.ndarray:
     with_degree = np.split(np.argsort(of_node, kind="stable"), np.cumsum(np.bincount(of_node))[:-1])
     pairs = []
     for index, members in enumerate(with_degree):
-        # The candidates are the same for all of them; one more, since a node is no candidate for itself.
+        # Nodes of the same degree share the candidates. One more is needed, because a node is no candidate for itself.
         nearest = _nearest(distinct, with_degree, index, count + 1)
         own = members[:, None] == nearest
         own[~own.any(axis=1), -1] = True
@@ -117,7 +117,7 @@ def nearest_by_degree(degree: np.ndarray) -> np.ndarray:
 
 
 def _nearest(distinct: np.ndarray, with_degree: list[np.ndarray], index: int, count: int) -> np.ndarray:
-    """The first nodes by the distance of their degree from one of the degrees."""
+    """The ``count`` nodes of nearest degree to ``distinct[index]``."""
     found, size = [with_degree[index]], len(with_degree[index])
     below, above = index - 1, index + 1
     while size < count:
@@ -140,7 +140,7 @@ def _distances(graph: Graph, limit: int) -> dict[str, np.ndarray]:
 
 
 def _check_size(graph: Graph, limit: int, pairs: int) -> None:
-    """Refuse what takes too much memory or time, by an estimate from the rings of some nodes."""
+    """Raise an error if too much memory or time is needed, estimated from the rings of a sample of nodes."""
     row_start, neighbors = graph.row_start.numpy(), graph.neighbors.numpy()
     nodes = np.unique(np.linspace(0, graph.num_nodes - 1, _NODES_LOOKED_AT, dtype=np.int64))
     rings, elements = (float(size.mean()) for size in ring_sizes(row_start, neighbors, limit, nodes))
@@ -150,12 +150,12 @@ def _check_size(graph: Graph, limit: int, pairs: int) -> None:
     )
     check_memory(what, 8 * (graph.num_nodes * (rings + elements) + pairs * rings), f"take {remedy}")
     speed = _SPEED[numba_chosen()]
-    # Rings are looked for twice, to count and to fill; a comparison goes through the elements of two nodes.
+    # Rings are searched twice, to count and to fill. A comparison visits the elements of both nodes.
     hours = (2 * graph.num_nodes * len(neighbors) / speed.edges + 2 * pairs * elements / speed.elements) / 3600
     if hours > _MOST_HOURS:
         faster = "" if numba_chosen() else "install numba, which is a hundred times as fast, or "
         raise ValueError(
-            f"{what} would take about {hours:,.0f} hours, and at most {_MOST_HOURS} are allowed: {faster}take {remedy}"
+            f"{what} would take about {hours:,.0f} hours, more than the limit of {_MOST_HOURS}: {faster}take {remedy}"
         )
 
 
@@ -167,7 +167,7 @@ def _relations(nodes: int, pairs: np.ndarray, starts: np.ndarray, distances: np.
         left, right = pairs[:, reached]
         rows, columns = np.concatenate([left, right]), np.concatenate([right, left])
         distance = np.tile(distances[starts[:-1][reached] + layer], 2)
-        # The nearest of each node as zero, so that not all weights vanish where all are far away.
+        # Relative to the nearest, so that weights do not all vanish if every node is far away.
         nearest = np.full(nodes, np.inf)
         np.minimum.at(nearest, columns, distance)
         weights = np.exp(nearest[columns] - distance)

@@ -1,4 +1,4 @@
-"""The nodes that are two hops away, and no closer, as a graph of their own."""
+"""The graph of nodes that are exactly two hops apart."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from unifilter._internal.memory import check_memory
 from unifilter.graph.graph import Graph
 
 _KEY = "two hops"
-# A core follows so many paths of two edges in about a second: with fewer, a file is not worth its place.
+# A core follows this many paths of two edges in about a second. With fewer, the result is not worth a file.
 _LONG = 100_000_000
-# Entries of the rows that are computed at once, which take some 200 MB.
+# Maximum number of entries of the rows computed at once, about 200 MB.
 _AT_ONCE = 1 << 23
 
 
 def two_hop_graph(graph: Graph) -> Graph:
-    r"""The graph that joins every two nodes which have a common neighbor and are not neighbors themselves.
+    r"""The graph that joins every two nodes that have a common neighbor and are not neighbors themselves.
 
-    It has no self-loops and no weights, whatever the graph has. One product of the adjacency with itself is taken,
-    some rows at a time; of large graphs the result is kept in the folder ``two-hop`` of the cache. A graph whose result
-    would not fit into memory is refused while there is still room.
+    The result has no self-loops and no weights. It is computed as a product of the adjacency with itself, some rows at
+    a time. For large graphs it is stored in the folder ``two-hop`` of the cache. If the result would not fit in memory,
+    an error is raised before memory runs out.
 
     Args:
         graph: The graph.
@@ -44,7 +44,7 @@ def two_hop_graph(graph: Graph) -> Graph:
 
 def _find(graph: Graph) -> Graph:
     starts, nodes = graph.row_start.numpy(), graph.num_nodes
-    # Numbers of paths, which no small integer can hold.
+    # Float, because numbers of paths can exceed small integer types.
     entries = np.ones(len(graph.neighbors), dtype=np.float32), graph.neighbors.numpy(), starts
     adjacency = sp.csr_array(entries, shape=(nodes, nodes))
     paths = adjacency @ np.diff(starts)
@@ -64,7 +64,7 @@ def _find(graph: Graph) -> Graph:
 
 
 def _two_hop_rows(what: str, adjacency: sp.csr_array, at_most: np.ndarray) -> dict[str, np.ndarray]:
-    """Compressed rows, of an adjacency and of how many entries each row can have at most."""
+    """Compressed sparse rows of the two-hop graph. ``at_most`` is the maximum number of entries of each row."""
     near = (adjacency + sp.identity(len(at_most), format="csr")).astype(bool).tocsr()
     bounds = np.concatenate([[0], at_most.cumsum()])
     counts, neighbors = [np.zeros(1, dtype=np.int64)], [np.zeros(0, dtype=np.int32)]
@@ -77,9 +77,7 @@ def _two_hop_rows(what: str, adjacency: sp.csr_array, at_most: np.ndarray) -> di
         neighbors.append(far.indices.astype(np.int32))
         found += far.nnz
         begin = end
-        # As dense as so far: what is still to be found, and all of it once more when it is put together.
+        # Extrapolated at the density so far: entries still to come, and a second copy when they are concatenated.
         total = found * bounds[-1] / max(bounds[begin], 1)
-        check_memory(
-            what, 4 * (2 * total - found), "use a method that looks at direct neighbors alone, such as acm-gcn"
-        )
+        check_memory(what, 4 * (2 * total - found), "use a method that needs only direct neighbors, such as acm-gcn")
     return {"row_start": np.concatenate(counts).cumsum(), "neighbors": np.concatenate(neighbors)}

@@ -1,4 +1,4 @@
-"""The pictures of a report, as SVG that stands in the page itself."""
+"""The charts of a report, as inline SVG."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from markupsafe import Markup
 from unifilter.reports.svg import WIDTH, Frame, element, framed, picture, widened
 from unifilter.reports.wording import Scale, count, number, percent, shortened
 
-# A score and its baselines: a line of words above a line of dots.
+# Height of a score: a line of text above a line of dots.
 _ROW = 50
-# An axis shorter than this, in points or as a part of the largest score, makes differences look large that are not.
+# Minimum length of the axis, in points or relative to the largest score: a shorter axis exaggerates small differences.
 _SHORTEST = 0.1
 
 
@@ -35,18 +35,18 @@ def _score_range(shown: list[float], scale: Scale) -> tuple[float, float]:
     missing = (100 * _SHORTEST if scale.percent else _SHORTEST * max(map(abs, shown), default=1.0)) - (high - low)
     if missing > 0:
         low, high = low - missing / 2, high + missing / 2
-    if scale.percent and high > 101:  # no more than the whole, and room for its dot
+    if scale.percent and high > 101:  # at most 100 %, plus room for its dot
         low, high = low - (high - 101), 101
     return low, high
 
 
 def _mean(score: Mapping[str, Any], scale: Scale) -> str:
-    """One split has no standard deviation."""
+    """Mean and standard deviation of a score; the mean alone for a single split."""
     return scale.mean(score["mean"], score["std"] if len(score["values"]) > 1 else None)
 
 
 def _drawn_values(score: Mapping[str, Any]) -> list[float]:
-    """All that a row of the chart must have room for."""
+    """All values that a row of the chart must have room for."""
     values = [value for value in score["values"] if value is not None]
     if score["mean"] is not None:
         values += [score["mean"] - (score["std"] or 0), score["mean"] + (score["std"] or 0)]
@@ -74,9 +74,9 @@ def _score_row(score: Mapping[str, Any], scale: Scale, frame: Frame, top: float)
 
 
 def reliability_chart(bins: Sequence[Mapping[str, Any]]) -> Markup:
-    """Accuracy against confidence, and below it how many nodes each bin holds."""
+    """Accuracy against confidence, with the number of nodes in each bin below."""
     low = math.floor(10 * min([one["confidence"] for one in bins] + [one["accuracy"] for one in bins])) * 10.0
-    span = (min(low, 50.0), 100.0)  # a shorter axis makes small gaps look large
+    span = (min(low, 50.0), 100.0)  # a shorter axis would exaggerate small gaps
     frame = framed(span, span, 290)
     most = max(one["count"] for one in bins)
     diagonal = element("path", d=frame.path([(span[0], span[0]), (100, 100)]), class_="ideal")
@@ -84,7 +84,7 @@ def reliability_chart(bins: Sequence[Mapping[str, Any]]) -> Markup:
     for one in bins:
         x, y = frame.x(100 * one["confidence"]), frame.y(100 * one["accuracy"])
         words = f"{percent(one['confidence'])} sure, {percent(one['accuracy'])} right, {count(one['count'], 'node')}"
-        # The area of a dot is its number of nodes, down to one that can still be seen.
+        # The area of a dot is proportional to its number of nodes, down to a visible minimum.
         radius = max(2.5, 8 * math.sqrt(one["count"] / most))
         dots.append(element("line", x1=x, x2=x, y1=y, y2=frame.y(100 * one["confidence"]), class_="gap"))
         dots.append(element("circle", element("title", words), cx=x, cy=y, r=radius, class_="dot"))
@@ -93,7 +93,7 @@ def reliability_chart(bins: Sequence[Mapping[str, Any]]) -> Markup:
 
 
 def _counts(above: Frame, bins: Sequence[Mapping[str, Any]]) -> Markup:
-    """A bar for each bin, under its dot."""
+    """A bar for each bin, below its dot."""
     most = max(one["count"] for one in bins)
     frame = Frame(above.x_range, (0, most), above.left, above.right, 318, 364)
     bars = [
@@ -129,7 +129,7 @@ def weights_chart(spectrum: Mapping[str, Any]) -> Markup:
 
 
 def response_chart(spectrum: Mapping[str, Any]) -> Markup:
-    """The frequency response, scaled to where the features have energy; the rest is shaded."""
+    """The frequency response, scaled to the range where the features have energy. The rest is shaded."""
     lam, (first, last) = spectrum["lam"], spectrum["span"]
     curves = [spectrum[name] for name in ("response", "response_low", "response_high")]
     inside = [value for curve in curves for at, value in zip(lam, curve, strict=True) if first <= at <= last]
@@ -155,7 +155,7 @@ def response_chart(spectrum: Mapping[str, Any]) -> Markup:
 
 
 def predictions_chart(points: Iterable[Sequence[float]]) -> Markup:
-    """Predicted against true values; a perfect model is on the line."""
+    """Predicted against true values, with the line of perfect predictions."""
     drawn = list(points)
     span = widened([value for point in drawn for value in point])
     frame = framed(span, span, 320)
@@ -166,7 +166,7 @@ def predictions_chart(points: Iterable[Sequence[float]]) -> Markup:
 
 
 def bar(value: float, largest: float, signed: bool) -> Markup:
-    """A bar for a cell of a table, as wide as the cell; with negative values around, zero is in the middle."""
+    """A bar for a table cell, as wide as the cell. If there are negative values, zero is in the middle."""
     size = abs(value) / largest * (50 if signed else 100) if largest else 0.0
     start = 0.0 if not signed else 50 - size if value < 0 else 50.0
     box = element("rect", x=start, y=0, width=size, height=10, class_="negative" if value < 0 else "positive")

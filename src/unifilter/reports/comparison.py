@@ -1,4 +1,4 @@
-"""Is the model better than a baseline? Differences split by split, not of the means alone."""
+"""Statistical comparison of a model with a baseline, based on the differences on each split."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any, Literal
 
 from unifilter.reports.wording import score_of
 
-# A difference counts when chance alone would make one as large in fewer than one of twenty cases.
+# Significance level.
 _LEVEL = 0.05
-# With fewer splits a difference that cannot be told from chance may still be a large one.
+# With fewer splits, even a large difference may not be distinguishable from chance.
 ENOUGH_SPLITS = 5
 
 
@@ -21,11 +21,11 @@ class Comparison:
     """The model against a baseline, on the splits where both have a score.
 
     Attributes:
-        difference: Mean over the splits; positive where the model is better.
-        splits: How many splits were compared.
-        better: On how many of them the model is better.
-        worse: On how many it is worse.
-        outcome: What can be said: ``"unknown"`` with fewer than two splits.
+        difference: Mean difference over the splits; positive if the model is better.
+        splits: Number of splits compared.
+        better: Number of splits on which the model is better.
+        worse: Number of splits on which it is worse.
+        outcome: The conclusion; ``"unknown"`` with fewer than two splits.
     """
 
     difference: float
@@ -36,17 +36,17 @@ class Comparison:
 
 
 def compare_with(report: Mapping[str, Any], role: str) -> Comparison | None:
-    r"""The model against the baseline of this role; ``None`` where there is nothing to compare.
+    r"""Compare the model with the baseline of a role; ``None`` if there is nothing to compare.
 
-    Splits of one graph share training nodes, so their scores are not independent and an ordinary paired t-test finds
-    differences that are none. The corrected resampled t-test (Nadeau and Bengio 2003) divides the mean difference by
+    Splits of one graph share training nodes, so their scores are not independent, and an ordinary paired t-test reports
+    too many differences. The corrected resampled t-test (Nadeau and Bengio 2003) divides the mean difference by
     :math:`\sqrt{(1/J + n_\text{test}/n_\text{train})\,s^2}`, with :math:`J` splits and :math:`s` the standard deviation
     of the differences.
     """
     model, baseline = score_of(report, "model"), score_of(report, role)
     if model is None or baseline is None:
         return None
-    # One score may be missing: a test set of one class has no ROC AUC.
+    # Some scores can be missing: a test set of a single class has no ROC AUC.
     pairs = zip(model["values"], baseline["values"], strict=True)
     differences = [ours - theirs for ours, theirs in pairs if ours is not None and theirs is not None]
     if not differences:
@@ -64,12 +64,12 @@ def compare_with(report: Mapping[str, Any], role: str) -> Comparison | None:
 def _outcome(
     differences: list[float], mean: float, split: Mapping[str, Any]
 ) -> Literal["better", "worse", "same", "unknown"]:
-    from scipy.special import stdtrit  # imported here: only a finished run needs it
+    from scipy.special import stdtrit  # imported here because only a finished run needs it
 
     splits = len(differences)
     if splits < 2:
         return "unknown"
-    # Small training sets overlap little, and the correction was not made for them: it stops at 1.
+    # The correction assumes large, overlapping training sets. For small ones it is limited to 1.
     overlap = min(split["test"] / max(split["train"], 1), 1.0)
     error = math.sqrt((1 / splits + overlap) * stdev(differences) ** 2)
     if abs(mean) <= float(stdtrit(splits - 1, 1 - _LEVEL / 2)) * error:

@@ -6,18 +6,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-# More columns than this are too many to read.
+# More columns than this are hard to read.
 _MOST_CLASSES = 12
 
 
 @dataclass(frozen=True)
 class Cell:
-    """How many nodes of a true class got a predicted class.
+    """Number of nodes of a true class that got a predicted class.
 
     Attributes:
-        count: So many.
-        share: Of the nodes of the true class; 0 where it has none.
-        kind: ``"right"``, ``"wrong"``, or ``"mixed"`` where classes are summed up.
+        count: The number of nodes.
+        share: The share among the nodes of the true class; 0 if there are none.
+        kind: ``"right"``, ``"wrong"``, or ``"mixed"`` for merged classes.
     """
 
     count: int
@@ -27,12 +27,12 @@ class Cell:
 
 @dataclass(frozen=True)
 class ConfusionTable:
-    """Rows are true classes, columns predicted ones.
+    """A confusion matrix: rows are true classes, columns predicted classes.
 
     Attributes:
-        names: Of the classes shown, the last one for all others where some are left out.
-        rows: A list of cells for each name.
-        others: How many classes are summed up.
+        names: Names of the classes shown. If some are merged, the last name stands for them.
+        rows: One list of cells per name.
+        others: Number of merged classes.
     """
 
     names: list[str]
@@ -41,7 +41,7 @@ class ConfusionTable:
 
 
 def confusion_table(confusion: Mapping[str, Any]) -> ConfusionTable:
-    """The whole matrix, or its most frequent classes and the sum of the others."""
+    """The whole matrix, or the most frequent classes with the others merged."""
     names, counts = confusion["names"], confusion["counts"]
     groups = _groups([sum(row) for row in counts])
     others = len(groups[-1]) if len(groups) < len(names) else 0
@@ -60,7 +60,7 @@ def confusion_table(confusion: Mapping[str, Any]) -> ConfusionTable:
 
 
 def _groups(sizes: Sequence[int]) -> list[list[int]]:
-    """Classes that share a row, in their order; one more than fits is still shown, because "1 other" saves nothing."""
+    """Groups of classes that share a row, in order. A single class is not merged, because that would save nothing."""
     if len(sizes) <= _MOST_CLASSES + 1:
         return [[index] for index in range(len(sizes))]
     ranked = sorted(range(len(sizes)), key=lambda index: -sizes[index])

@@ -1,4 +1,4 @@
-"""What stands out in the numbers of a report: the rules behind its words and its advice."""
+"""Rules that detect notable results in the numbers of a report, for its sentences and its advice."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-# A class is rare when it has less than this part of an even share of the nodes: below 20 % of two classes.
+# A class is rare below this fraction of an even share of the nodes: below 20 % for two classes.
 _RARE = 0.4
-# A gap between confidence and accuracy that matters to whoever acts on a probability.
+# A gap between confidence and accuracy that matters when acting on probabilities.
 _GAP = 0.05
 
 Class = Mapping[str, Any]
 
 
 def never_found(report: Mapping[str, Any]) -> list[Class]:
-    """Classes with test nodes none of which was recognized."""
+    """Classes with test nodes, none of which was predicted correctly."""
     return [one for one in report["classes"] if one["support"] and one["recall"] == 0]
 
 
@@ -28,7 +28,7 @@ def rare_classes(report: Mapping[str, Any]) -> list[Class]:
 
 
 def overconfidence(report: Mapping[str, Any]) -> tuple[float, float] | None:
-    """Mean confidence and accuracy, where the first is clearly above the second."""
+    """Mean confidence and accuracy, if the model is clearly overconfident."""
     bins = report["calibration"]["bins"] if report["calibration"] else []
     nodes = sum(one["count"] for one in bins)
     if not nodes:
@@ -36,15 +36,15 @@ def overconfidence(report: Mapping[str, Any]) -> tuple[float, float] | None:
     confidence, accuracy = (
         sum(one["count"] * one[name] for one in bins) / nodes for name in ("confidence", "accuracy")
     )
-    # Splits test the same nodes again, so the nodes of one split decide how sure the accuracy is.
+    # Splits share test nodes, so the number of nodes in one split determines the standard error.
     error = math.sqrt(accuracy * (1 - accuracy) / max(report["split"]["test"], 1))
     return (confidence, accuracy) if confidence - accuracy > max(_GAP, 2 * error) else None
 
 
 def low_frequency_share(report: Mapping[str, Any]) -> tuple[float, bool] | None:
-    """The share of the absolute weights on the lower half of the basis's frequencies, and whether splits agree on it.
+    """Share of the absolute weights on the lower half of the frequencies, and whether splits agree on it.
 
-    They agree where the two halves differ by more than the weights do from split to split.
+    Splits agree if the two halves differ by more than the weights vary between splits.
     """
     spectrum = report["spectrum"]
     if spectrum is None or not spectrum["frequency"]:

@@ -1,4 +1,4 @@
-"""What to try next, chosen by rules on the numbers of a report."""
+"""Suggested next steps, chosen by rules on the numbers of a report."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from unifilter.reports.comparison import ENOUGH_SPLITS, compare_with
 from unifilter.reports.findings import rare_classes
 from unifilter.reports.wording import percent, quoted
 
-# More would be a list that nobody works through.
+# A longer list would not be read.
 _AT_MOST = 4
-# A class of which fewer than half the nodes are found is worth a step.
+# A class with a lower recall is worth a suggestion.
 _LOW_RECALL = 0.5
-# Fewer training nodes of a class than in the papers' smallest splits.
+# Fewer training nodes per class than in the smallest splits of papers.
 _FEW_LABELS = 20
-# A best epoch this close to the last one allowed: training stopped too early.
+# A best epoch this close to the maximum means that training stopped too early.
 _NEAR_THE_END = 0.95
 
 
 def next_steps(report: Mapping[str, Any]) -> list[str]:
-    """At most four things to try, the most promising first, each with what to type between backticks.
+    """At most four suggestions, the most promising first, each with a command or code between backticks.
 
-    A report with a ``command`` gets commands, one without gets Python.
+    If the report has a ``command``, suggestions are commands, otherwise Python.
 
     Args:
-        report: The numbers, as :mod:`unifilter.reports` describes them.
+        report: The report, as described in :mod:`unifilter.reports`.
     """
     rules = (_weigh_classes, _other_metric, _more_splits, _more_epochs, _drop_the_graph, _more_labels, _tune, _explain)
     found = (rule(report) for rule in rules)
@@ -65,14 +65,14 @@ def _more_epochs(report: Mapping[str, Any]) -> str | None:
     if not isinstance(limit, int) or not best or sorted(best)[len(best) // 2] < _NEAR_THE_END * limit:
         return None
     typed = _typed(report, ("--epochs", str(2 * limit), "--out", "runs/longer"), f"epochs={2 * limit}")
-    return f"Train longer, because the best epoch is near the last one allowed: {typed}"
+    return f"Train longer, because the best epoch is near the maximum: {typed}"
 
 
 def _drop_the_graph(report: Mapping[str, Any]) -> str | None:
     found = compare_with(report, "mlp")
     if found is None or found.outcome not in ("same", "worse") or found.splits < ENOUGH_SPLITS:
         return None
-    # No proof of a difference is no proof that there is none: the model must not look better either.
+    # No significant difference does not prove that there is none, so the model must not look better either.
     if found.difference > 0 and found.better > found.splits / 2:
         return None
     better = "is better" if found.outcome == "worse" else "is as good and simpler"
@@ -85,7 +85,7 @@ def _more_labels(report: Mapping[str, Any]) -> str | None:
     rare, split = rare_classes(report), report["split"]
     if not rare or not split["test"]:
         return None
-    # The report counts test nodes; a class has about the same share of the training nodes.
+    # The report counts test nodes. The class has about the same share of the training nodes.
     labels = rare[0]["support"] / split["count"] * split["train"] / split["test"]
     if labels >= _FEW_LABELS:
         return None
@@ -108,10 +108,10 @@ def _explain(report: Mapping[str, Any]) -> str | None:
 
 
 def _typed(report: Mapping[str, Any], options: Sequence[str], python: str) -> str:
-    """The command of the report with other options, or an argument in Python."""
+    """The command of the report with changed options, or an argument in Python."""
     words = _words(report)
     for option in options:
-        # ``--set`` can be repeated; of the others, the value that the command had is replaced.
+        # ``--set`` can be repeated. The values of other options are replaced.
         if option in words and option != "--set":
             at = words.index(option)
             has_value = at + 1 < len(words) and not words[at + 1].startswith("-")
@@ -120,7 +120,7 @@ def _typed(report: Mapping[str, Any], options: Sequence[str], python: str) -> st
 
 
 def _words(report: Mapping[str, Any]) -> list[str]:
-    """The command, word by word; one that a shell could not read is replaced by the general form."""
+    """The words of the command, or of its general form if a shell could not parse it."""
     general = ["unifilter", "train", "DATA"]
     try:
         return shlex.split(report["command"] or "") or general
@@ -129,12 +129,12 @@ def _words(report: Mapping[str, Any]) -> list[str]:
 
 
 def _code(report: Mapping[str, Any], command: str, python: str) -> str:
-    """Between backticks; one in a user's command would end the code early."""
+    """Code between backticks. Backticks in a user's command are removed, because they would end the code early."""
     return f"`{(python if report['command'] is None else command).replace('`', '')}`"
 
 
 def _data(report: Mapping[str, Any]) -> str:
-    """The data set as the command names it."""
+    """The data set as written in the command."""
     words = _words(report)
     named = words[:2] == ["unifilter", "train"] and len(words) > 2 and not words[2].startswith("-")
     return shlex.quote(words[2]) if named else "DATA"

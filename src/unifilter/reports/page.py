@@ -1,4 +1,4 @@
-"""A report as one page of HTML that needs nothing else: no server, no network, no scripts."""
+"""Rendering of a report as a self-contained HTML page without scripts."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from unifilter.reports.confusion import confusion_table
 from unifilter.reports.next_steps import next_steps
 from unifilter.reports.verdict import verdict
 
-# A page that lists thousands of words of a vocabulary is not read: these are the first, and the rest are counted.
+# Longer lists, such as thousands of words, are cut, with a count of the rest.
 _MOST_FEATURES = 20
 _MOST_COLUMNS = 50
 
 
 def render_report(report: Mapping[str, Any]) -> str:
-    """The page.
+    """Render the page.
 
     Args:
-        report: The numbers, as :mod:`unifilter.reports` describes them.
+        report: The report, as described in :mod:`unifilter.reports`.
     """
-    from jinja2 import Environment, StrictUndefined  # imported here: most of the package renders nothing
+    from jinja2 import Environment, StrictUndefined  # imported here because most of the package renders nothing
 
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     environment.filters |= {
@@ -50,7 +50,7 @@ def render_report(report: Mapping[str, Any]) -> str:
         hop_rows=_hop_rows(report["importance"]),
         most_columns=_MOST_COLUMNS,
     )
-    # A name with half a surrogate pair could not be written to a file.
+    # Unpaired surrogates in a name cannot be encoded.
     return html.encode("utf-8", "replace").decode("utf-8")
 
 
@@ -82,7 +82,7 @@ def _facts(report: Mapping[str, Any]) -> list[str]:
 
 
 def _metric_rows(report: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Names and values; one split has no standard deviation."""
+    """Names and values of the metrics. A single split has no standard deviation."""
     several = report["split"]["count"] > 1
     scales = {name: wording.scale_of(name) for name in report["metrics"]}
     return [
@@ -105,7 +105,7 @@ def _training(report: Mapping[str, Any]) -> str | None:
 
 
 def _pictures(report: Mapping[str, Any]) -> dict[str, Markup]:
-    """The charts that this report has numbers for."""
+    """The charts for which the report has numbers."""
     pictures = {"scores": charts.scores_chart(report["scores"], wording.scale_of(report["metric"]))}
     calibration, residuals = report["calibration"], report["residuals"]
     if calibration and calibration["bins"]:
@@ -120,7 +120,7 @@ def _pictures(report: Mapping[str, Any]) -> dict[str, Markup]:
 
 
 def _bars(features: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Rows of a table with bars, the largest first, and how many are left out."""
+    """Table rows with bars, the largest first, and the number of rows left out."""
     ranked = sorted(features, key=lambda one: -abs(one["value"]))
     largest = abs(ranked[0]["value"]) if ranked else 0.0
     signed = any(one["value"] < 0 for one in features)
@@ -129,13 +129,13 @@ def _bars(features: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _hop_rows(importance: Mapping[str, Any] | None) -> list[dict[str, Any]]:
-    """All hops in their order."""
+    """Rows for all hops, in order."""
     values = (importance["hops"] or []) if importance else []
     largest, signed = max(map(abs, values), default=0.0), any(value < 0 for value in values)
     return [{"value": value, "bar": charts.bar(value, largest, signed)} for value in values]
 
 
 def _code(text: str) -> Markup:
-    """Text in which backticks mark code."""
+    """Convert text between backticks to code elements."""
     parts = re.split("`([^`]*)`", text)
     return Markup("").join(Markup("<code>{}</code>").format(part) if at % 2 else part for at, part in enumerate(parts))

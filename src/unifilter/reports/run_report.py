@@ -1,4 +1,4 @@
-"""A finished run as the numbers of its report, and the two files that hold them."""
+"""Collects the numbers of a finished run for its report, and writes the report files."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from unifilter.reports.page import render_report
 from unifilter.runs import Run, RunFolder
 from unifilter.runs.constant import CONSTANT_NAMES
 
-# What the scores that a model is compared with are called.
+# Name of the baseline without the graph.
 _WITHOUT_GRAPH = "MLP without the graph"
-# Permuting takes a few predictions for each column: not for thousands.
+# Permutation importance takes several predictions per column, so it is limited to this many columns.
 _MOST_COLUMNS = 64
 _TOP_FEATURES = 12
 
@@ -30,14 +30,14 @@ def write_report(run: Run, command: str | None = None) -> dict[str, Any]:
     """Write ``report.json`` and ``report.html`` into the folder of a run.
 
     Args:
-        run: With at least one finished split.
-        command: What was typed to train it, for what to try next.
+        run: A run with at least one finished split.
+        command: The command that trained it, for the suggestions.
 
     Returns:
-        The numbers.
+        The report.
     """
     with warnings.catch_warnings():
-        # Nodes outside the training set may have values that it lacks; training has seen that already.
+        # Nodes outside the training set may have values that it lacks; training has already reported them.
         warnings.simplefilter("ignore", DataWarning)
         report = report_run(run, command)
     with whole_text_file(run.folder / "report.json") as file:
@@ -48,11 +48,11 @@ def write_report(run: Run, command: str | None = None) -> dict[str, Any]:
 
 
 def report_run(run: Run, command: str | None = None) -> dict[str, Any]:
-    """The numbers of a run's report; :mod:`unifilter.reports` describes them.
+    """The numbers of a run's report, as described in :mod:`unifilter.reports`.
 
     Args:
-        run: With at least one finished split.
-        command: What was typed to train it.
+        run: A run with at least one finished split.
+        command: The command that trained it.
     """
     if not run.records:
         raise ValueError(f"the run in {run.folder} has no finished split yet: let it finish one")
@@ -122,7 +122,7 @@ def _warnings(run: Run, summary: dict[str, Any]) -> list[str]:
     unmoved = [str(record["index"]) for record in run.records if record["details"]["filter_unmoved"]]
     if unmoved:
         said.append(
-            f"The weights of the filter are where they started (split {', '.join(unmoved)}): the spectrum below shows "
+            f"The weights of the filter did not change (split {', '.join(unmoved)}): the spectrum below shows "
             "the initial filter, not a learned one."
         )
     for part, key in (("test", "untested_classes"), ("validation", "unvalidated_classes")):
@@ -149,7 +149,7 @@ def _scores(run: Run, details: Sequence[dict[str, Any]]) -> list[dict[str, Any]]
 
 
 def _classes(task: str, reports: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Precision and recall of each class or label, of the nodes of all splits together."""
+    """Precision and recall of each class or label, over the nodes of all splits."""
     if task == "regression":
         return []
     key = "per_class" if task == "classification" else "per_label"
@@ -178,7 +178,7 @@ def _confusion(run: Run, task: str, reports: Sequence[dict[str, Any]]) -> dict[s
 
 
 def _calibration(task: str, details: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
-    """Mean errors over the splits, and the bins of all splits together."""
+    """Mean errors over the splits, and bins merged over all splits."""
     if task != "classification":
         return None
     found = [one["report"]["calibration"] for one in details]
@@ -213,7 +213,7 @@ def _sets(details: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
 
 
 def _residuals(task: str, details: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
-    """Of the first target: quantiles averaged over the splits, and the nodes of the first split."""
+    """Residuals of the first target: quantiles averaged over the splits, and the nodes of the first split."""
     if task != "regression":
         return None
     quantiles = np.mean([one["report"]["per_target"][0]["residual_quantiles"] for one in details], axis=0)
@@ -222,31 +222,31 @@ def _residuals(task: str, details: Sequence[dict[str, Any]]) -> dict[str, Any] |
 
 
 def _spectrum(run: Run) -> dict[str, Any] | None:
-    """The learned filter, mean over the splits; ``None`` for a method that learns none."""
+    """The learned filter, averaged over the splits; ``None`` for a method without a filter."""
     model = RunFolder(run.folder).model()
     if model.response([0.0, 1.0]) is None:
         return None
-    # Weights on another basis than the universal ones are not at the frequencies of those.
+    # Weights on a basis other than the universal ones do not belong to the frequencies of those.
     universal = universal_parameters(model) is not None
     weights = [record["weights"] for record in run.records if universal and record["weights"]]
     explanation = explain(model, dataset=run.dataset, weights=weights or None)
     found = explanation.to_dict()
     names = ("frequency", "weight", "weight_spread", "lam", "response", "response_low", "response_high")
     if found["weight"] is None:
-        # A filter on another basis has no weight per hop that could be shown at a frequency.
+        # Weights on another basis have no frequencies to show them at.
         found = {**found, "frequency": [], "weight": [], "weight_spread": []}
     return {**{name: found[name] for name in names}, "span": found["feature_energy"]["span"]}
 
 
 def _importance(run: Run) -> dict[str, Any] | None:
-    """Which columns and hops mattered to the stored model, on the test nodes of its split."""
+    """Importance of columns and hops for the stored model, on the test nodes of its split."""
     model, dataset = RunFolder(run.folder).model(), run.dataset
     metric = f"val_{run.method.metric}"
     best = max(run.records, key=lambda record: record[metric])
     nodes = run.splits[best["index"]].test
     if model.tridiagonal is not None and model.basis is not None and model.weights is not None:
         found = feature_importance(model, dataset.graph, dataset.inputs, nodes=nodes).to_dict(_TOP_FEATURES)
-        # A number has no class that features could speak for.
+        # Regression has no classes.
         return {**found, "classes": []} if dataset.task == "regression" else found
     columns = dataset.num_features if dataset.table is None else len(dataset.table.names)
     if dataset.task != "classification" or columns > _MOST_COLUMNS:

@@ -1,4 +1,4 @@
-"""Drawing in SVG: elements, and a frame with axes. Colors come from classes of the page's style sheet."""
+"""SVG elements, and a frame with axes. Colors come from CSS classes."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from markupsafe import Markup
 
 from unifilter.reports.wording import number
 
-# Drawn for a phone, where a unit is a pixel; wider screens enlarge the picture.
+# In pixels of a phone screen. Wider screens enlarge the picture.
 WIDTH = 320
 FONT_SIZE = 11
-# Room for a character of the widest common fonts.
+# Maximum character width of common fonts.
 _CHARACTER = 0.64 * FONT_SIZE
 
 
 def element(name: str, *content: str, **attributes: Any) -> Markup:
-    """An element; text in it and in its attributes is escaped.
+    """An SVG element. Text in its content and attributes is escaped.
 
     >>> element("text", "a < b", x=1.234, text_anchor="end")
     Markup('<text x="1.23" text-anchor="end">a &lt; b</text>')
@@ -33,7 +33,7 @@ def element(name: str, *content: str, **attributes: Any) -> Markup:
 
 
 def picture(title: str, height: float, *content: str) -> Markup:
-    """A whole picture; the title is what a screen reader says."""
+    """A complete SVG picture. The title is read by screen readers."""
     return element(
         "svg",
         element("title", title),
@@ -45,7 +45,7 @@ def picture(title: str, height: float, *content: str) -> Markup:
 
 
 def ticks(low: float, high: float, steps: int) -> dict[float, str]:
-    """Round numbers from low to high, at most so many steps apart, and how they are written.
+    """Round numbers from low to high, at most ``steps`` intervals, and their labels.
 
     >>> ticks(0, 1, 5)
     {0.0: '0.0', 0.2: '0.2', 0.4: '0.4', 0.6: '0.6', 0.8: '0.8', 1.0: '1.0'}
@@ -56,13 +56,13 @@ def ticks(low: float, high: float, steps: int) -> dict[float, str]:
     factor = next(one for one in (1, 2, 2.5, 5, 10) if (high - low) / (one * 10.0**power) <= steps)
     step, digits = factor * 10.0**power, max(0, {2.5: 1, 10: -1}.get(factor, 0) - power)
     at = [round(step * one, digits) for one in range(math.ceil(low / step), math.floor(high / step) + 1)]
-    # As many decimals as tell neighbors apart, unless that takes too much room.
+    # As many decimals as needed to tell neighbors apart, unless the labels get too long.
     short = digits <= 4 and max(abs(low), abs(high)) < 1e6
     return {one: f"{one:,.{digits}f}" if short else number(one) for one in at}
 
 
 def widened(values: Iterable[float], margin: float = 0.06) -> tuple[float, float]:
-    """The range of some numbers with a margin; around a single number, a range that can be drawn."""
+    """The range of the values with a margin. A single value gets a range of nonzero width."""
     known = list(values)
     low, high = min(known, default=0.0), max(known, default=1.0)
     room = margin * (high - low) or max(abs(low), 1.0) * margin
@@ -71,11 +71,11 @@ def widened(values: Iterable[float], margin: float = 0.06) -> tuple[float, float
 
 @dataclass(frozen=True)
 class Frame:
-    """Where the data lie on the picture.
+    """Maps data coordinates to picture coordinates.
 
     Attributes:
-        x_range, y_range: In units of the data.
-        left, right, top, bottom: Edges of the plot on the picture.
+        x_range, y_range: Ranges of the data.
+        left, right, top, bottom: Edges of the plot in the picture.
     """
 
     x_range: tuple[float, float]
@@ -94,7 +94,7 @@ class Frame:
         return self.bottom - (value - low) / (high - low) * (self.bottom - self.top)
 
     def x_axis(self, title: str, steps: int = 5) -> Markup:
-        """Vertical grid lines with numbers, and what they mean below."""
+        """Vertical grid lines with labels, and a title below."""
         parts = [
             element("line", x1=self.x(at), x2=self.x(at), y1=self.top, y2=self.bottom, class_="grid")
             + element("text", text, x=self._inside(self.x(at), text), y=self.bottom + 18, text_anchor="middle")
@@ -105,7 +105,7 @@ class Frame:
         return Markup("").join(parts)
 
     def y_axis(self, title: str, steps: int = 5) -> Markup:
-        """Horizontal grid lines with numbers, and what they mean above."""
+        """Horizontal grid lines with labels, and a title above."""
         parts = [
             element("line", x1=self.left, x2=self.right, y1=self.y(at), y2=self.y(at), class_="grid")
             + element("text", text, x=self.left - 5, y=self.y(at) + 4, text_anchor="end")
@@ -115,7 +115,7 @@ class Frame:
         return Markup("").join(parts)
 
     def clipped(self, *content: str) -> Markup:
-        """Content cut off at the edges of the plot."""
+        """Content clipped at the edges of the plot."""
         width, height = self.right - self.left, self.bottom - self.top
         box = f"{self.left:g} {self.top:g} {width:g} {height:g}"
         return element("svg", *content, x=self.left, y=self.top, width=width, height=height, viewBox=box)
@@ -126,7 +126,7 @@ class Frame:
 
     @staticmethod
     def _inside(x: float, text: str) -> float:
-        """A number at the edge moves inwards rather than out of the picture."""
+        """Shift a label at the edge inwards, so that it stays in the picture."""
         half = len(text) * _CHARACTER / 2
         return min(max(x, half), WIDTH - half)
 
@@ -139,7 +139,7 @@ def framed(
     below: float = 40,
     steps: int = 5,
 ) -> Frame:
-    """A frame that leaves the room its numbers and titles need."""
+    """A frame with enough room for its labels and titles."""
     left = 8 + max(len(text) for text in ticks(*y_range, steps).values()) * _CHARACTER
     return Frame(x_range, y_range, left, WIDTH - 8, top, height - below)
 

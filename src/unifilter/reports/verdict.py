@@ -1,4 +1,4 @@
-"""A report in two sentences: how good the model is, and what to be careful about."""
+"""Two sentences on a report: how good the model is, and what to watch out for."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from unifilter.reports.wording import (
     shortened,
 )
 
-# Below this, one test node more or less moves the accuracy by more than two points.
+# With fewer test nodes, a single node changes the accuracy by more than two points.
 _FEW_NODES = 50
-# A filter is called low-pass or high-pass when this share of its weight is on one half of the frequencies.
+# A filter is called low-pass or high-pass if this share of its weight is on one half of the frequencies.
 _ONE_SIDED = 2 / 3
 
 
 def verdict(report: Mapping[str, Any]) -> list[str]:
     """Two sentences on a report.
 
-    The first compares the model with a constant answer and, where the report has one, with an MLP that does not see
-    the graph. The second is the most important caution or, where there is none, what the filter does.
+    The first compares the model with a constant prediction and, if available, with an MLP that does not use the graph.
+    The second is the most important warning or, if there is none, a description of the filter.
 
     Args:
-        report: The numbers, as :mod:`unifilter.reports` describes them.
+        report: The report, as described in :mod:`unifilter.reports`.
     """
     return [_how_good(report), _caution(report) or _what_it_does(report)]
 
@@ -79,7 +79,7 @@ def _against_constant(scale: Scale, found: Comparison, name: str) -> str:
 
 
 def _against_mlp(scale: Scale, found: Comparison, model_is_useful: bool) -> str:
-    """The graph gets the credit only in a model that beats the constant answer."""
+    """The benefit of the graph is stated only if the model is better than the constant prediction."""
     distance = scale.difference(found.difference)
     if found.outcome == "better":
         credit = "the graph helps: " if model_is_useful else ""
@@ -101,7 +101,7 @@ def _of(splits: int, found: Comparison) -> str:
 
 
 def _caution(report: Mapping[str, Any]) -> str | None:
-    """The most important thing that speaks against the model, most serious first."""
+    """The most serious problem of the model, if there is one."""
     lost, kind = never_found(report), "label" if report["task"] == "multilabel" else "class"
     if len(lost) == 1:
         together = ", all splits together" if report["split"]["count"] > 1 else ""
@@ -135,7 +135,7 @@ def _what_it_does(report: Mapping[str, Any]) -> str:
     if report["residuals"]:
         quantiles = report["residuals"]["quantiles"]
         return f"Nine of ten residuals lie between {number(quantiles['5'])} and {number(quantiles['95'])}."
-    return "Nothing in the numbers calls for caution."
+    return "There is nothing unusual in the numbers."
 
 
 def _filter(low: float, splits_agree: bool) -> str:

@@ -1,4 +1,4 @@
-"""How names, numbers and scores are written."""
+"""Formatting of names, numbers and scores."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-# What stands where a number is not defined, such as the precision of a class that is never predicted.
+# Shown for an undefined number, such as the precision of a class that is never predicted.
 UNDEFINED = "–"
 
 _NAMES = {
@@ -25,12 +25,12 @@ _PERCENT = ("accuracy", "f1", "auc", "precision", "recall")
 
 @dataclass(frozen=True)
 class Scale:
-    """The units of a metric.
+    """How to show a metric.
 
     Attributes:
-        name: What it is called in a sentence.
-        percent: Whether it is a share, written in percent.
-        reversed: Whether it is stored with a minus sign, so that larger is better, and written without it.
+        name: Name of the metric in a sentence.
+        percent: Whether it is a share, shown in percent.
+        reversed: Whether it is stored with a minus sign, so that larger is better, and shown without it.
     """
 
     name: str
@@ -38,7 +38,7 @@ class Scale:
     reversed: bool
 
     def shown(self, value: float) -> float:
-        """The value in the units in which it is written and drawn."""
+        """The value in the units in which it is shown."""
         return (-value if self.reversed else value) * (100 if self.percent else 1)
 
     def text(self, value: float | None) -> str:
@@ -53,7 +53,7 @@ class Scale:
         return f"{self.text(mean)} ± {100 * std:.1f}" if self.percent else f"{self.text(mean)} ± {number(std)}"
 
     def difference(self, value: float) -> str:
-        """How far one score lies from another; of a positive value the first one is better.
+        """The distance between two scores. If the value is positive, the first score is better.
 
         >>> scale_of("accuracy").difference(0.041), scale_of("neg_rmse").difference(0.25)
         ('4.1 points above', '0.25 lower than')
@@ -67,18 +67,18 @@ class Scale:
 
 
 def scale_of(metric: str) -> Scale:
-    """The units of a metric, by its name in scikit-learn's style."""
+    """The scale of a metric, by its name in scikit-learn's style."""
     name = metric.removeprefix("neg_")
     return Scale(_NAMES.get(name, name.replace("_", " ")), name.endswith(_PERCENT), metric.startswith("neg_"))
 
 
 def capitalized(text: str) -> str:
-    """A sentence starts with a capital; the rest stays as it is."""
+    """Capitalize the first letter only."""
     return text[:1].upper() + text[1:]
 
 
 def number(value: float | None) -> str:
-    """Three significant digits.
+    """Format a number with three significant digits.
 
     >>> [number(value) for value in (-0.0, 0.12345, -2, 999.9, 1.5e9, 2e-7, None)]
     ['0', '0.123', '-2', '1,000', '1.5e+09', '2e-07', '–']
@@ -89,12 +89,12 @@ def number(value: float | None) -> str:
 
 
 def percent(value: float | None) -> str:
-    """A share in percent, as the tables show it."""
+    """Format a share in percent."""
     return UNDEFINED if value is None else f"{100 * value:.1f} %"
 
 
 def count(value: int, one: str, many: str | None = None) -> str:
-    """A number of things.
+    """A count with its noun.
 
     >>> count(1, "class", "classes"), count(1200, "node")
     ('1 class', '1,200 nodes')
@@ -103,7 +103,7 @@ def count(value: int, one: str, many: str | None = None) -> str:
 
 
 def shortened(name: str, length: int) -> str:
-    r"""A name on one line, cut to a length.
+    r"""Put a name on one line and cut it to a maximum length.
 
     >>> shortened("a name that goes\n on and on", 20), shortened(" ", 20)
     ('a name that goes on…', '(empty)')
@@ -113,17 +113,17 @@ def shortened(name: str, length: int) -> str:
 
 
 def _disturbs(character: str) -> bool:
-    """Control characters, and those that turn the direction of all text after them."""
+    """Whether this is a control character, or one that changes the direction of the following text."""
     return unicodedata.category(character) == "Cc" or unicodedata.bidirectional(character) in _TURNING
 
 
 def quoted(name: str) -> str:
-    """A user's name in a sentence; backticks mark code there."""
+    """Quote a user's name in a sentence. Backticks are removed because they mark code."""
     return f"'{shortened(name.replace('`', ''), 40)}'"
 
 
 def listed(names: Sequence[str], most: int = 3) -> str:
-    """Some names in a sentence.
+    """List some names in a sentence.
 
     >>> listed(["a"]), listed(["a", "b"]), listed(list("abcdef"))
     ("'a'", "'a' and 'b'", "'a', 'b', 'c' and 3 more")
@@ -135,10 +135,10 @@ def listed(names: Sequence[str], most: int = 3) -> str:
 
 
 def setting(value: Any) -> str:
-    """The value of a setting, as JSON writes it; text is left as it is."""
+    """Format the value of a setting as JSON; text is unchanged."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def score_of(report: Mapping[str, Any], role: str) -> Mapping[str, Any] | None:
-    """The score of the model or of a baseline, where the report has it."""
+    """The score of the model or of a baseline, if the report has it."""
     return next((score for score in report["scores"] if score["role"] == role), None)

@@ -1,4 +1,4 @@
-"""Runs of one method or several: a folder per run, comparison, tuning and their plots."""
+"""Runs of one or several methods: run folders, comparison, tuning and plots."""
 
 from unifilter.runs.comparison import Compared, compare, plot_responses
 from unifilter.runs.plots import plot_histories, plot_weights

@@ -1,4 +1,4 @@
-"""Several methods on the same splits: what they score, what they cost, and the filters they learned."""
+"""Comparison of several methods on the same splits: scores, cost and learned filters."""
 
 from __future__ import annotations
 
@@ -26,23 +26,23 @@ from unifilter.runs.typical_response import typical_response
 
 # The Laplacian eigenvalues at which responses are compared.
 EIGENVALUES = np.linspace(0.0, 2.0, 201)
-# The span of a method without a factorization is read from one of at most so many feature columns: it is a mean over
-# them, and the vectors of all columns of a large graph would not fit into memory.
+# For a method without a factorization, the span is estimated from at most this many feature columns. It is a mean over
+# columns, and the vectors of all columns of a large graph would not fit in memory.
 _SPAN_COLUMNS, _SPAN_HOPS = 256, 10
 
 
 @dataclass(frozen=True, eq=False)
 class Compared:
-    """One method on all splits.
+    """Results of one method on all splits.
 
     Attributes:
-        name: The method.
-        records: What each split gave; see :func:`unifilter.runs.record.record_of`.
-        responses: The learned filter of each split on the Laplacian eigenvalues in [0, 2], for a typical channel (see
+        name: Name of the method.
+        records: Record of each split; see :func:`unifilter.runs.record.record_of`.
+        responses: Learned filter of each split at Laplacian eigenvalues in [0, 2], for a typical channel (see
             :func:`unifilter.runs.typical_response.typical_response`), ``[splits, eigenvalues]``; ``None`` for a method
             that learns no filter.
-        span: The eigenvalues that hold all energy of the features but 1 % at each end: elsewhere a response says
-            nothing. See :class:`unifilter.factorization.energy.EnergyShare`.
+        span: Range of eigenvalues with all energy of the features except 1 % at each end. Outside, a response has no
+            meaning. See :class:`unifilter.factorization.energy.EnergyShare`.
     """
 
     name: str
@@ -59,8 +59,8 @@ class Compared:
     def scaled_responses(self) -> np.ndarray | None:
         """The responses, each divided by its largest absolute value inside the span.
 
-        Filters differ in scale by what their models do next, so only their shapes can be compared. A response of zeros
-        stays as it is.
+        The scale of a filter depends on the layers after it, so only shapes can be compared. A zero response is
+        unchanged.
         """
         if self.responses is None:
             return None
@@ -69,7 +69,7 @@ class Compared:
         return scaled
 
     def mean_and_std(self, score: str) -> tuple[float, float] | None:
-        """Over the splits that have this score; ``None`` where none has, such as ROC AUC on test nodes of one class."""
+        """Mean and standard deviation over the splits with this score; ``None`` if there are none."""
         values = [record[score] for record in self.records if score in record]
         return (float(np.mean(values)), float(np.std(values))) if values else None
 
@@ -84,17 +84,17 @@ def compare(
     verbose: bool = False,
     on_method: Callable[[Compared], None] | None = None,
 ) -> list[Compared]:
-    """Train every method on every split; all share one workspace, so a factorization is computed once.
+    """Train every method on every split. Methods share a workspace, so a factorization is computed only once.
 
     Args:
-        methods: With their hyper-parameters.
+        methods: Methods with their hyperparameters.
         dataset: The data set, with raw features.
-        splits: Where to train and test.
-        device: Where to compute.
-        allow_missing_classes: Train although a split has no training, validation or test node of some class. The
-            records then name the classes that the scores say nothing about.
+        splits: The splits to train and test on.
+        device: Device to compute on.
+        allow_missing_classes: Train although some class has no training, validation or test node in a split. The
+            records then list the classes that the scores ignore.
         verbose: Whether to show progress.
-        on_method: Called with each method that is done.
+        on_method: Called with the result of each method.
     """
     check_splits(dataset, splits, allow_missing_classes)
     workspace = Workspace(dataset, device)
@@ -117,17 +117,17 @@ def compare(
 
 
 def constant_scores(dataset: NodeDataset, splits: Sequence[Split], metric: Metric) -> list[float | None]:
-    """The score of the best constant answer on each split: what every method has to beat."""
+    """Score of the best constant prediction on each split, a baseline for every method."""
     workspace = Workspace(dataset)
     return [constant_score(Problem(workspace, one.train, one.val).task, metric, one) for one in splits]
 
 
 def plot_responses(results: Sequence[Compared], title: str, path: Path) -> bool:
-    """Every learned filter on one axis; whether there was any to draw.
+    """Plot every learned filter on one axis. Returns whether there was any.
 
-    A curve is the mean over the splits, the band around it goes from the lowest to the highest split. Each response is
-    divided by its largest absolute value where the features have energy. What lies outside, for all methods, is shaded:
-    there a polynomial may grow without bounds, and is cut off.
+    Curves are means over the splits, with a band from the lowest to the highest split. Each response is divided by its
+    largest absolute value where the features have energy. Eigenvalues outside this range for all methods are shaded:
+    there polynomials can be arbitrarily large and are cut off.
     """
     from matplotlib import colormaps
 
@@ -169,7 +169,7 @@ def _legend_title(splits: int) -> str | None:
 
 
 def _span_of_features(model: TrainedModel, dataset: NodeDataset) -> tuple[float, float]:
-    """The eigenvalues that hold almost all energy of the features as the model takes them."""
+    """Range of eigenvalues with almost all energy of the features, as prepared for the model."""
     tridiagonal = model.tridiagonal
     if tridiagonal is None:
         features = as_feature_matrix(model.prepare(dataset.inputs, seen=True), dataset.num_nodes)

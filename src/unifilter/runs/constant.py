@@ -1,4 +1,4 @@
-"""The best constant answer: what every model has to beat."""
+"""The best constant prediction, a baseline for every model."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import torch
 from unifilter.data import Metric, Split, TaskName
 from unifilter.training import Task
 
-# What it is called.
+# Name of the baseline.
 CONSTANT_NAMES: dict[TaskName, str] = {
     "classification": "most frequent class",
     "multilabel": "most frequent labels",
@@ -16,11 +16,11 @@ CONSTANT_NAMES: dict[TaskName, str] = {
 
 
 def constant_score(task: Task, metric: Metric, split: Split) -> float | None:
-    """The score on the test nodes of the best constant answer of the training nodes; ``None`` where it is not defined.
+    """Test score of the best constant prediction for the training nodes; ``None`` if the metric is undefined.
 
     Args:
-        task: The known answers, on the CPU.
-        metric: Which score.
+        task: The task with its targets, on the CPU.
+        metric: The metric.
         split: Training and test nodes.
     """
     test = torch.as_tensor(split.test)
@@ -28,4 +28,4 @@ def constant_score(task: Task, metric: Metric, split: Split) -> float | None:
     try:
         return task.score(metric, outputs, test)
     except ValueError:
-        return None  # such as the ROC AUC of test nodes of one class
+        return None  # for example ROC AUC if all test nodes have the same class

@@ -1,4 +1,4 @@
-"""Pictures of a run."""
+"""Plots of a run."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from unifilter._internal.figures import new_figure
 
 
 def plot_weights(weights: np.ndarray, title: str, path: Path) -> None:
-    """Learned weights ``[splits, hops + 1]``: of several splits the mean, the standard deviation and a dot for each."""
+    """Plot learned weights ``[splits, hops + 1]``; for several splits, mean, standard deviation and single values."""
     figure = new_figure(figsize=(6, 3.7))
     axes = figure.add_subplot()
     splits, hops = len(weights), np.arange(weights.shape[1])
@@ -31,14 +31,14 @@ def plot_weights(weights: np.ndarray, title: str, path: Path) -> None:
 def plot_histories(
     histories: Sequence[np.ndarray], metric: str, title: str, path: Path, best_epochs: Sequence[int] | None = None
 ) -> None:
-    """Training loss and validation score over the epochs, one line a split with a dot at the best epoch.
+    """Plot training loss and validation score over the epochs, one line per split, with a dot at the best epoch.
 
     Args:
-        histories: One for each split, with columns epoch, loss, validation loss, score.
-        metric: What the score is.
-        title: Of the picture.
-        path: Where to save it.
-        best_epochs: The epoch of each split whose weights were kept, -1 where none were; by default the first with the
+        histories: One array per split, with columns epoch, loss, validation loss, score.
+        metric: Name of the score.
+        title: Title of the plot.
+        path: Output file.
+        best_epochs: The epoch of each split whose weights were kept, -1 if none were. Default: the first with the
             highest score.
     """
     figure = new_figure(figsize=(8, 3.7))
@@ -58,5 +58,5 @@ def plot_histories(
 
 
 def _highest(scores: np.ndarray) -> int:
-    """Where the first of the highest scores is; -1 where none is a number."""
+    """Index of the first maximum; -1 if all values are NaN."""
     return int(np.nanargmax(scores)) if np.isfinite(scores).any() else -1

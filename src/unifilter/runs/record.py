@@ -1,4 +1,4 @@
-"""A result carries what made it: one flat record for one method on one split."""
+"""The record of a result: scores of one method on one split, with everything needed to reproduce them."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from unifilter.runs.left_out import left_out_of
 def record_of(fitted: Fitted, dataset: NodeDataset, split: Split) -> dict[str, Any]:
     """Scores on the split, and what they depend on: versions, data, split, seeds, settings, time and memory.
 
-    Where the split has no test node, or no validation node, of some class, ``untested_classes`` or
-    ``unvalidated_classes`` names those that the scores say nothing about.
+    If some class has no test node, or no validation node, ``untested_classes`` or ``unvalidated_classes`` lists the
+    classes that the scores ignore.
     """
     method, history, facts = fitted.method, fitted.history, fitted.model.shape.facts
     if fitted.refit:
-        # The weights have seen the validation nodes since they were scored.
+        # After refitting, the weights have seen the validation nodes.
         val_scores: dict[str, float] = {method.metric: history.best_score}
     else:
         val_scores = fitted.scores(torch.as_tensor(split.val))
@@ -49,7 +49,7 @@ def record_of(fitted: Fitted, dataset: NodeDataset, split: Split) -> dict[str, A
 
 
 def peak_memory_mib() -> float | None:
-    """The largest amount of memory this process has held until now; ``None`` where the system does not say."""
+    """Peak memory of this process so far, in MiB; ``None`` if the system does not report it."""
     try:
         import resource
     except ImportError:  # Windows

@@ -1,4 +1,4 @@
-"""A run: one method on several splits of a data set, in a folder that says all about it."""
+"""A run: one method on several splits of a data set, stored in a folder."""
 
 from __future__ import annotations
 
@@ -26,25 +26,25 @@ from unifilter.runs.split_report import split_report
 from unifilter.runs.without_graph import NAME, mlp_like, score_without_graph
 from unifilter.training import TrainingLog
 
-# A run can be resumed with more splits, and with the same data found elsewhere: all else must be as it was.
+# A run can be resumed with more splits, or with the same data from another source. Everything else must be the same.
 _MAY_CHANGE = ("source", "splits")
 
 
 class Run:
-    """A folder with the configuration, a record per split, the learned weights, the model and pictures.
+    """A run folder with configuration, records per split, learned weights, model and plots.
 
     Args:
-        folder: Where; it must not hold anything yet unless the run is resumed.
-        method: The method with its hyper-parameters.
+        folder: The run folder. It must be empty or new unless the run is resumed.
+        method: The method with its hyperparameters.
         dataset: The data set, with raw features.
-        split: Name of the split rule; by default the data set's ``default_split``.
-        count: How many splits of it; by default 10, or all that come with the data.
-        resume: Go on with what the folder holds.
-        device: Where to compute.
-        allow_missing_classes: Train although a split has no training, validation or test node of some class. The
-            records then name the classes that the scores say nothing about.
-        class_weight: ``"balanced"`` lets every class count alike in the loss, however many nodes it has.
-        storage: Where a factorization goes that does not fit into memory.
+        split: Name of the split rule. Default: the data set's ``default_split``.
+        count: Number of splits. Default: 10, or all that come with the data.
+        resume: Continue the run in the folder.
+        device: Device to compute on.
+        allow_missing_classes: Train although some class has no training, validation or test node in a split. The
+            records then list the classes that the scores ignore.
+        class_weight: ``"balanced"`` gives every class the same weight in the loss, however many nodes it has.
+        storage: Where to store a factorization that does not fit in memory.
     """
 
     def __init__(
@@ -61,13 +61,13 @@ class Run:
         storage: Storage | None = None,
     ) -> None:
         self.storage = storage
-        # Now, and not after the first split, when a folder is there.
+        # Checked now, before a folder is created, rather than after the first split.
         check_storable(method)
         check_device(device)
         if class_weight is not None:
             check_choice("class_weight", class_weight, ("balanced",))
             if dataset.targets is not None:
-                raise ValueError(f"class_weight is for classes, and {dataset.name!r} has none to learn: leave it out")
+                raise ValueError(f"class_weight needs classes, but {dataset.name!r} has none to learn: leave it out")
         self.class_weight = class_weight
         self.folder, self.method, self.dataset, self.device = folder, method, dataset, device
         self._files = RunFolder(folder)
@@ -91,7 +91,7 @@ class Run:
 
     @property
     def fingerprint(self) -> str:
-        """What a checkpoint must be of."""
+        """Identifies the run in its checkpoints."""
         lasting = {name: value for name, value in self.config.items() if name not in _MAY_CHANGE}
         return hashlib.sha256(json.dumps(lasting, sort_keys=True).encode()).hexdigest()
 
@@ -101,10 +101,10 @@ class Run:
         if self.folder.exists() and any(self.folder.iterdir()):
             if not resume:
                 raise ValueError(
-                    f"the folder {self.folder} exists: pass resume=True to go on with the run in it, or another folder"
+                    f"the folder {self.folder} exists: pass resume=True to continue the run in it, or another folder"
                 )
             if not RunFolder.is_run(self.folder):
-                raise ValueError(f"{self.folder} holds no run (it has no config.json): pass another folder")
+                raise ValueError(f"{self.folder} contains no run (it has no config.json): pass another folder")
             self._check_same(_flat(self._files.config))
         self.folder.mkdir(parents=True, exist_ok=True)
         self._files.write_config(self.config)
@@ -113,18 +113,18 @@ class Run:
         for name, value in _flat(self.config).items():
             if name not in _MAY_CHANGE and before.get(name) != value:
                 raise ValueError(
-                    f"the run in {self.folder} has another {name} ({before.get(name)}, not {value}): "
-                    "resume it with what it was started with, or pass another folder"
+                    f"the run in {self.folder} has a different {name} ({before.get(name)}, not {value}): "
+                    "resume it with its original arguments, or pass another folder"
                 )
 
     def train(
         self, verbose: bool = True, log: Callable[[Split], TrainingLog] | None = None
     ) -> Iterator[dict[str, Any]]:
-        """Train what is missing, split by split; each record is on disk before it is yielded.
+        """Train the remaining splits. Each record is written to disk before it is yielded.
 
         Args:
             verbose: Whether to show progress.
-            log: Makes the log that the training on a split writes to.
+            log: Creates the log for the training on a split.
         """
         workspace = Workspace(self.dataset, self.device, self.storage)
         done = {record["index"] for record in self.records}
@@ -160,9 +160,9 @@ class Run:
         shutil.rmtree(self.folder / "checkpoints", ignore_errors=True)
 
     def train_without_graph(self, verbose: bool = True) -> None:
-        """Train an MLP that does not see the graph on every finished split, unless the method itself is one.
+        """Train an MLP without the graph on every finished split, unless the method is the MLP itself.
 
-        What it scores on the test nodes is added to the records: it tells whether the graph helps.
+        Its test scores are added to the records, to show whether the graph helps.
         """
         if self.method.name == NAME:
             return
@@ -176,7 +176,7 @@ class Run:
                 self._files.write_records(self.records)
 
     def _weights(self, split: Split) -> np.ndarray | None:
-        """How much each node counts."""
+        """Weight of each node in the loss."""
         if self.class_weight is None:
             return None
         labels = self.dataset.labels.numpy()
@@ -184,7 +184,7 @@ class Run:
         return np.where(labels >= 0, per_class[np.maximum(labels, 0)], 0.0)
 
     def _forget_if_empty(self) -> None:
-        """A run that could not even start leaves no folder behind that would be in the way of the next try."""
+        """Delete the folder of a run that could not start, so that it does not block the next attempt."""
         if self._files.holds_only_config():
             shutil.rmtree(self.folder)
 
@@ -211,13 +211,13 @@ class Run:
         }
 
     def _write_records(self) -> None:
-        # Not every record has every figure: roc_auc needs both classes, an estimate may be missing.
+        # Not every record has every score: roc_auc needs two classes, and an estimate may be missing.
         names = [name for name in dict.fromkeys(chain(*self.records)) if name not in ("settings", "weights", "details")]
         write_csv(self.folder / "splits.csv", names, [[r.get(name, "") for name in names] for r in self.records])
         rows = [[r["index"], *r["weights"]] for r in self.records if r["weights"]]
         if rows:
             write_csv(self.folder / "weights.csv", ["split", *(f"hop_{k}" for k in range(len(rows[0]) - 1))], rows)
-        # Last, as this is the file a resumed run goes by.
+        # Written last, because a resumed run reads this file.
         self._files.write_records(self.records)
 
     def _write_history(self, fitted: Fitted, index: int) -> None:
@@ -228,11 +228,11 @@ class Run:
 
 
 def _learned_weights(fitted: Fitted) -> list[float]:
-    """One weight a hop, where that is what the model has."""
+    """One weight per hop, if the model has such weights."""
     weights = fitted.model.weights
     return [] if weights is None or weights.ndim != 1 else [round(value, 6) for value in weights.tolist()]
 
 
 def _flat(config: dict[str, Any]) -> dict[str, Any]:
-    """With the settings side by side with the rest, so that a difference can be named."""
+    """The configuration with the settings at the top level, so that a difference can be named."""
     return {**config, **config.get("settings", {})} | {"settings": None}

@@ -1,4 +1,4 @@
-"""The folder of a run: which files it has, and how they are read."""
+"""The files of a run folder."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _CONFIG, _RECORDS, _MODEL = "config.json", "splits.json", "model.unifilter"
 
 
 class RunFolder:
-    """Reads and writes the files of one run; the only place that knows their names.
+    """Reads and writes the files of a run. No other code knows their names.
 
     Attributes:
         path: The folder.
@@ -24,33 +24,33 @@ class RunFolder:
 
     @classmethod
     def is_run(cls, path: Path) -> bool:
-        """Whether a folder holds a run."""
+        """Whether a folder contains a run."""
         return (path / _CONFIG).is_file()
 
     @property
     def config(self) -> dict[str, Any]:
-        """What was trained on what: data set, checksum, split, method and settings."""
+        """The configuration: data set, checksum, split, method and settings."""
         if not (self.path / _CONFIG).exists():
-            raise FileNotFoundError(f"{self.path} holds no run, it has no {_CONFIG}: pass the folder of a run")
+            raise FileNotFoundError(f"{self.path} contains no run (it has no {_CONFIG}): pass a run folder")
         config: dict[str, Any] = self._read(_CONFIG)
         return config
 
     @property
     def records(self) -> list[dict[str, Any]]:
-        """What every finished split gave; see :func:`unifilter.runs.record_of`."""
+        """Record of every finished split; see :func:`unifilter.runs.record_of`."""
         found: list[dict[str, Any]] = self._read(_RECORDS) if (self.path / _RECORDS).exists() else []
         return found
 
     @property
     def model_path(self) -> Path:
-        """Where the model of the split with the best validation score is."""
+        """Path of the model of the split with the best validation score."""
         return self.path / _MODEL
 
     def model(self) -> TrainedModel:
         """The model of the split with the best validation score."""
         if not self.model_path.exists():
             raise FileNotFoundError(
-                f"the run in {self.path} has no finished split yet, there is no {_MODEL}: let it finish one"
+                f"the run in {self.path} has no finished split yet, there is no {_MODEL}: wait until one has finished"
             )
         return TrainedModel.load(self.model_path)
 
@@ -61,7 +61,7 @@ class RunFolder:
         self._write(_RECORDS, records)
 
     def holds_only_config(self) -> bool:
-        """Whether nothing was trained yet."""
+        """Whether nothing has been trained yet."""
         return [path.name for path in self.path.iterdir()] == [_CONFIG]
 
     def _read(self, name: str) -> Any:

@@ -1,4 +1,4 @@
-"""What a trained model says of the test nodes of one split, in all detail."""
+"""Detailed report of a trained model on the test nodes of one split."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from unifilter.estimators import Calibration, Fitted, report_of
 from unifilter.evaluation import prediction_sets, reliability
 from unifilter.runs.constant import constant_score
 
-# The share of nodes whose true class a prediction set may miss.
+# Error rate of the prediction sets.
 SET_ALPHA = 0.1
-# As many dots as a chart of predicted against true numbers can show.
+# Maximum number of points in the chart of predicted against true values.
 _MOST_POINTS = 500
 
 
 def split_report(fitted: Fitted, split: Split) -> dict[str, Any]:
-    """The report on the test nodes as plain data, with the constant answer that the model has to beat.
+    """The report on the test nodes as plain data, with the score of the constant prediction.
 
     Args:
-        fitted: What training came to.
-        split: Where it was trained and is tested.
+        fitted: The trained model.
+        split: The split it was trained on.
 
     Returns:
-        What :func:`unifilter.estimators.report_of` says, and beside it ``constant`` (the score of the constant
-        answer), for classes ``error_before`` (the calibration error without a temperature), ``temperature`` and
-        ``sets``, and for numbers ``points``.
+        The result of :func:`unifilter.estimators.report_of`, and ``constant`` (the score of the constant prediction);
+        for classification also ``error_before`` (the calibration error without temperature), ``temperature`` and
+        ``sets``, for regression ``points``.
     """
     model, task = fitted.model, fitted.task
     test = torch.as_tensor(split.test)

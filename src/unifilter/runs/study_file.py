@@ -1,4 +1,4 @@
-"""The file that keeps a study: for one process at a time, whole or not there."""
+"""The file of a study, used by one process at a time and written atomically."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ from sqlalchemy.exc import SQLAlchemyError
 
 _NAME = "unifilter"
 
-# What a file that cannot be read or written raises, depending on who notices first.
+# Errors raised for a file that cannot be read or written, depending on which layer detects it.
 STORAGE_ERRORS = (StorageInternalError, SQLAlchemyError, sqlite3.Error)
 
 
 @contextmanager
 def opened_study(file: Path | None, pruner: optuna.pruners.BasePruner) -> Iterator[optuna.Study]:
-    """The study in a file, or a new one; without a file it lives in memory.
+    """Open the study in a file, or create it. Without a file the study is in memory.
 
     Trials that a killed process left running are marked as failed.
 
     Args:
-        file: The file. No other process can open it meanwhile.
-        pruner: Gives trials up.
+        file: The file. Other processes cannot open it at the same time.
+        pruner: The pruner that stops trials early.
 
     Raises:
-        ValueError: The file is no study, is in use, or cannot be written.
+        ValueError: If the file is not a study, is in use, or cannot be written.
     """
     if file is None:
         yield optuna.create_study(pruner=pruner, study_name=_NAME, direction="maximize")
         return
     if not file.parent.is_dir():
-        raise FileNotFoundError(f"there is no folder {file.parent} to keep the study {file.name} in: create it first")
+        raise FileNotFoundError(f"there is no folder {file.parent} for the study {file.name}: create it first")
     with _clear_errors(file), _one_process(file):
         if file.exists():
             _check_study(file)
@@ -47,15 +47,15 @@ def opened_study(file: Path | None, pruner: optuna.pruners.BasePruner) -> Iterat
         with _storage(file) as storage:
             study = optuna.load_study(study_name=_NAME, storage=storage, pruner=pruner)
             for trial in study.get_trials(deepcopy=False, states=(TrialState.RUNNING,)):
-                # Nobody else is at work here, so whoever ran it was killed.
+                # No other process uses the file, so the process that ran this trial was killed.
                 study.tell(trial.number, state=TrialState.FAIL)
             yield study
 
 
 @contextmanager
 def _one_process(file: Path) -> Iterator[None]:
-    """Holds a lock that the system takes back when the process ends, however it ends."""
-    # On a file of its own, which stays: in the study itself it would keep out its owner too.
+    """Hold a lock that the operating system releases when the process ends."""
+    # A separate file: a lock on the study itself would block its owner as well.
     with closing(sqlite3.connect(file.with_name(f"{file.name}-lock"), timeout=0, isolation_level=None)) as lock:
         try:
             lock.execute("BEGIN EXCLUSIVE")
@@ -69,7 +69,7 @@ def _one_process(file: Path) -> Iterator[None]:
 
 
 def _create(file: Path) -> None:
-    """An empty study, in a file that takes its name when all of it is there."""
+    """Create an empty study, atomically."""
     part = file.with_name(f".{file.name}.{uuid.uuid4().hex}.part")
     try:
         with _storage(part) as storage:
@@ -91,9 +91,9 @@ def _storage(file: Path) -> Iterator[optuna.storages.RDBStorage]:
 
 
 def _check_study(file: Path) -> None:
-    """Refuses what is no study before anything is written to it."""
+    """Reject a file that is not a study before anything is written to it."""
     try:
-        # Not read-only: what a killed process left half-written is taken back when the file is next opened.
+        # Not read-only, so that SQLite can roll back a write that a killed process left incomplete.
         with closing(sqlite3.connect(f"{file.resolve().as_uri()}?mode=rw", uri=True)) as connection:
             sound = connection.execute("PRAGMA quick_check").fetchone() == ("ok",)
             tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
@@ -116,13 +116,13 @@ def _clear_errors(file: Path) -> Iterator[None]:
         yield
     except STORAGE_ERRORS as error:
         raise ValueError(
-            f"the study {file} cannot be written ({_reason(error)}): free some space, or pass a study file in a folder "
-            "that can be written to; the trials that are in it are kept"
+            f"the study {file} cannot be written ({_reason(error)}): free some space, or pass a study file in a "
+            "writable folder; the trials stored so far are kept"
         ) from error
 
 
 def _reason(error: BaseException) -> str:
-    """What the database says, without what was made of it on the way."""
+    """The message of the database, without the wrappers around it."""
     cause: Any = error
     while (inner := getattr(cause, "orig", None) or cause.__cause__) is not None:
         cause = inner

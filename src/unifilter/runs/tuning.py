@@ -1,4 +1,4 @@
-"""Hyper-parameters chosen on the validation nodes: Optuna proposes, one workspace serves every trial."""
+"""Hyperparameter search on the validation nodes with Optuna. All trials share a workspace."""
 
 from __future__ import annotations
 
@@ -29,23 +29,23 @@ from optuna.trial import TrialState  # noqa: E402
 
 from unifilter.runs.study_file import STORAGE_ERRORS, opened_study  # noqa: E402
 
-# A report is a write to the study's file, which takes longer than an epoch on a small graph.
+# Reporting writes to the study file, which takes longer than an epoch on a small graph.
 _EPOCHS_PER_REPORT = 20
 # Until then a low learning rate looks like a bad one.
 _EPOCHS_BEFORE_PRUNING = 60
-# Where a trial keeps settings that were not proposed but given.
+# Key under which a trial stores settings that were given, not proposed.
 _GIVEN = "settings"
-# Below any score of numbers that a search is about.
+# Below any relevant regression score.
 _FAR_BELOW = -1e9
 
 
 @dataclass(frozen=True)
 class Trial:
-    """One set of hyper-parameters and what it reached.
+    """One set of hyperparameters and its score.
 
     Attributes:
-        settings: The values that were tried.
-        val_score: Mean validation score over the splits; ``None`` where the trial was given up early.
+        settings: The values tried.
+        val_score: Mean validation score over the splits; ``None`` if the trial was stopped early.
     """
 
     settings: dict[str, Any]
@@ -54,11 +54,11 @@ class Trial:
 
 @dataclass(frozen=True)
 class Tuning:
-    """All trials of a study, the earliest first.
+    """All trials of a study, the oldest first.
 
     Attributes:
-        trials: What was tried.
-        fixed: The settings that were the same in every trial.
+        trials: The trials.
+        fixed: The settings shared by all trials.
     """
 
     trials: tuple[Trial, ...]
@@ -66,12 +66,12 @@ class Tuning:
 
     @property
     def best(self) -> Trial:
-        """The trial with the highest validation score; of equal ones the first."""
+        """The trial with the highest validation score, the first one in a tie."""
         return max((t for t in self.trials if t.val_score is not None), key=lambda t: t.val_score or 0.0)
 
     @property
     def pruned(self) -> int:
-        """How many trials were given up early."""
+        """Number of trials stopped early."""
         return sum(trial.val_score is None for trial in self.trials)
 
 
@@ -90,37 +90,37 @@ def tune(
     allow_missing_classes: bool = False,
     on_trial: Callable[[int, Trial], None] | None = None,
 ) -> Tuning:
-    """Search a method's hyper-parameters; test nodes are never looked at.
+    """Search a method's hyperparameters. Test nodes are never used.
 
     Args:
-        method: The method, which says what there is to choose from.
+        method: The method, which defines the search space.
         dataset: The data set, with raw features.
-        splits: Whose training nodes to learn from; the mean score on their validation nodes decides.
-        trials: How many trials there shall be in all, those that the study already holds included.
+        splits: The splits to train on. The search maximizes the mean score on their validation nodes.
+        trials: Total number of trials, including those already in the study.
         fixed: Settings that are not searched.
-        first: Settings that are tried before the search proposes any, such as ``[{}]``, the defaults: the search
-            cannot end below them.
-        space: The values to choose among; by default those that the method says.
-        study: A file that keeps the trials: interrupted, the search goes on from there as if nothing had happened.
-            One process at a time can search in it.
+        first: Settings to try before the search proposes any, such as ``[{}]``, the defaults: the result of the search
+            cannot be worse than these.
+        space: Values to choose from. Default: the search space of the method.
+        study: A file that stores the trials. An interrupted search continues from it as if it had not been interrupted.
+            Only one process at a time can use it.
         seed: Random seed of the proposals.
-        device: Where to compute.
-        allow_missing_classes: Search although a split has no training, validation or test node of some class.
-        on_trial: Called with the number of trials made and the last of them.
+        device: Device to compute on.
+        allow_missing_classes: Search although some class has no training, validation or test node in a split.
+        on_trial: Called with the number of trials so far and the last trial.
     """
     method.check_installed()
-    check_count("trials", trials, "pass how many sets of hyper-parameters to try")
+    check_count("trials", trials, "pass the number of sets of hyperparameters to try")
     check_splits(dataset, splits, allow_missing_classes)
     fixed = dict(fixed or {})
     if dataset.task == "regression" and dataset.table is None:
-        # Rows that are scaled lose the size of the numbers.
+        # Scaling rows would lose the size of the numbers.
         fixed = {"features": "standard", **fixed}
-    # The columns of a table are scaled by their kind, whatever this says.
+    # Columns of a table are scaled by their type, independently of this setting.
     unused = {"features"} if dataset.table is not None else set()
     given = _space(method) if space is None else space
     space = {name: tuple(values) for name, values in given.items() if name not in {*fixed, *unused}}
     if not space:
-        raise ValueError(f"every setting that could be searched is fixed ({', '.join(fixed)}): leave one of them out")
+        raise ValueError(f"all searchable settings are fixed ({', '.join(fixed)}): leave one of them out")
     first = [{name: value for name, value in settings.items() if name not in {*fixed, *unused}} for settings in first]
     subject = {
         "data": dataset.checksum,
@@ -137,13 +137,13 @@ def tune(
     with _quiet(), opened_study(study, pruner) as opened:
         _check_subject(opened, subject, study)
         for done in range(len(_finished(opened)), trials):
-            # Seeded trial by trial, so that a search that was interrupted proposes what it would have proposed.
+            # Seeded per trial, so that an interrupted search continues with the proposals it would have made.
             number = int(np.random.SeedSequence([seed, done]).generate_state(1)[0])
             opened.sampler = optuna.samplers.TPESampler(seed=number, constant_liar=False)
             trial = opened.ask()
             if done < len(first):
                 settings = dict(first[done])
-                # Not as parameters, which have to be in the search space.
+                # Stored as an attribute, because parameters must be in the search space.
                 trial.set_user_attr(_GIVEN, plain(settings))
             else:
                 settings = {name: trial.suggest_categorical(name, values) for name, values in space.items()}
@@ -158,22 +158,22 @@ def tune(
 def _run(
     study: optuna.Study, trial: optuna.Trial, method: Method, problems: Sequence[Problem], may_be_given_up: bool
 ) -> float | None:
-    """The mean validation score; ``None`` where the trial was given up early."""
+    """Run a trial. Returns the mean validation score, or ``None`` if the trial was stopped early."""
     scores: list[float] = []
     try:
         for number, problem in enumerate(problems):
             report = _Reports(trial, scores, number * method.epochs)
             with warnings.catch_warnings():
-                # Some learning rates of a search space are too high: that is what a search is for.
+                # Some learning rates of a search space are too high, which is expected.
                 warnings.simplefilter("ignore", DivergedWarning)
                 history = fit(method, problem, on_epoch=report if may_be_given_up else None).history
-            # Weights that diverged in the first epoch have no score, and are the worst there are.
+            # Weights that diverged in the first epoch have no score, and count as the worst.
             scores.append(history.best_score if history.best_epoch >= 0 else _worst(method.metric))
     except optuna.TrialPruned:
         study.tell(trial, state=TrialState.PRUNED)
         return None
     except BaseException:
-        with suppress(*STORAGE_ERRORS):  # which must not hide what happened; the next search marks the trial then
+        with suppress(*STORAGE_ERRORS):  # must not hide the original error; the next search marks the trial instead
             study.tell(trial, state=TrialState.FAIL)
         raise
     study.tell(trial, statistics.fmean(scores))
@@ -181,12 +181,12 @@ def _run(
 
 
 class _Reports:
-    """Tells the study now and then how a trial does, and gives the trial up when others did better by then.
+    """Reports the progress of a trial to the study, and stops the trial if others were better at the same epoch.
 
     Args:
         trial: The trial.
-        scores: What it reached on the splits before this one.
-        first_step: How many epochs these splits have at most.
+        scores: Its scores on the previous splits.
+        first_step: Maximum number of epochs of the previous splits in total.
     """
 
     def __init__(self, trial: optuna.Trial, scores: Sequence[float], first_step: int) -> None:
@@ -195,7 +195,7 @@ class _Reports:
 
     def __call__(self, history: History) -> None:
         score = history.val_score[-1]
-        if self.best is None or score > self.best:  # which NaN never is
+        if self.best is None or score > self.best:  # false for NaN
             self.best = None if math.isnan(score) else score
         if history.epochs % _EPOCHS_PER_REPORT == 0 and self.best is not None:
             self.trial.report(statistics.fmean([*self.scores, self.best]), self.first_step + history.epochs - 1)
@@ -204,15 +204,13 @@ class _Reports:
 
 
 def _worst(metric: Metric) -> float:
-    """A score that no weights are below: shares start at 0, scores of numbers have no end."""
+    """A score that no model is below: 0 for shares, a large negative number for regression."""
     return _FAR_BELOW if metric in TASK_METRICS["regression"] else 0.0
 
 
 def _space(method: type[Method]) -> dict[str, Sequence[Any]]:
     if not method.search_space:
-        raise ValueError(
-            f"{method.name} does not say what its settings can be: tune another method, or give it a search_space"
-        )
+        raise ValueError(f"{method.name} has no search space: tune another method, or define its search_space")
     space: dict[str, Sequence[Any]] = {name: tuple(values) for name, values in method.search_space.items()}
     for name, values in method.further_search.items():
         space[name] = (*space.get(name, ()), *values)
@@ -221,7 +219,7 @@ def _space(method: type[Method]) -> dict[str, Sequence[Any]]:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Without a line of log for every trial."""
+    """Silence Optuna's log line for every trial."""
     level = optuna.logging.get_verbosity()
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     try:
@@ -231,20 +229,20 @@ def _quiet() -> Iterator[None]:
 
 
 def _check_subject(study: optuna.Study, subject: dict[str, str], file: Path | None) -> None:
-    """Trials on other data or in another space cannot be compared."""
+    """Check that the study is about the same data and search space, because other trials are not comparable."""
     for name, value in subject.items():
         before = study.user_attrs.get(name)
         if before is None:
             study.set_user_attr(name, value)
         elif before != value:
             raise ValueError(
-                f"the study in {file} has other {name} ({before}, not {value}): use what it was started with, or "
+                f"the study in {file} has different {name} ({before}, not {value}): use its original arguments, or "
                 "pass another study file"
             )
 
 
 def _finished(study: optuna.Study) -> list[optuna.trial.FrozenTrial]:
-    """Trials that came to an end; interrupted ones do not count."""
+    """Trials that have finished; interrupted ones do not count."""
     return study.get_trials(deepcopy=False, states=(TrialState.COMPLETE, TrialState.PRUNED))
 
 

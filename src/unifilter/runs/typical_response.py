@@ -1,4 +1,4 @@
-"""One curve for a learned filter, whatever the method: what it does to a typical channel at each eigenvalue."""
+"""A single response curve for a learned filter of any method: its effect on a typical channel at each eigenvalue."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from unifilter.factorization.typical import possible_energy, weighted_quartiles,
 
 
 def typical_response(model: TrainedModel, lam: np.ndarray, *, by_energy: bool = False) -> np.ndarray | None:
-    """The median over channels; ``None`` for a method that learns no filter.
+    """Median response over channels; ``None`` for a method that learns no filter.
 
     Args:
-        model: What was trained.
+        model: The trained model.
         lam: Laplacian eigenvalues.
         by_energy: See :func:`response_quartiles`.
     """
@@ -22,18 +22,17 @@ def typical_response(model: TrainedModel, lam: np.ndarray, *, by_energy: bool = 
 
 
 def response_quartiles(model: TrainedModel, lam: np.ndarray, *, by_energy: bool = False) -> np.ndarray | None:
-    """The quartiles over channels, ``[3, len(lam)]``; ``None`` for a method that learns no filter.
+    """Quartiles of the response over channels, ``[3, len(lam)]``; ``None`` for a method that learns no filter.
 
-    A channel of the features counts as much as the share of its energy that can be at an eigenvalue, since its
-    polynomials can be large where it has none (:func:`unifilter.factorization.typical.possible_energy`); channels of
-    hidden layers and of classes count alike.
+    Channels of the features are weighted at each eigenvalue by the share of their energy that can be there, because
+    their polynomials can be large where they have none (:func:`unifilter.factorization.typical.possible_energy`).
+    Channels of hidden layers and of classes have equal weights.
 
     Args:
-        model: What was trained.
+        model: The trained model.
         lam: Laplacian eigenvalues.
-        by_energy: Let a channel count as much as the energy it can have there, not the share of its own. Vectors of a
-            basis of unit length make the gain of a faint channel large; this is what the filter does to most of the
-            signal.
+        by_energy: Weight channels by energy instead of the share of their own energy. Basis vectors of unit length make
+            the gain of a faint channel large; the result is then the effect of the filter on most of the signal.
     """
     response = model.response(lam)
     if response is None:

@@ -1,4 +1,4 @@
-"""Does the graph help at all? An MLP on the same features and splits, without the graph."""
+"""Baseline without the graph: an MLP on the same features and splits, to show whether the graph helps."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ NAME = "mlp"
 
 
 def mlp_like(method: Method, task: Any) -> Method:
-    """An MLP with its defaults, on features scaled as for a method, and measured as it is.
+    """An MLP with its default settings, and the feature scaling, metric and seed of a method.
 
     Args:
-        method: The method it is compared with.
-        task: What is learned.
+        method: The method to compare with.
+        task: The learning task.
     """
     return find_method(NAME).preset(
         None, "none", task=task, metric=method.metric, features=method.features, seed=method.seed
@@ -28,13 +28,13 @@ def mlp_like(method: Method, task: Any) -> Method:
 def score_without_graph(
     method: Method, workspace: Workspace, split: Split, weights: Any = None, *, verbose: bool = False
 ) -> float | None:
-    """The score on the test nodes of an MLP that does not see the graph; ``None`` where the metric is not defined.
+    """Test score of an MLP that does not use the graph; ``None`` if the metric is undefined.
 
     Args:
         method: The MLP, see :func:`mlp_like`.
         workspace: The data.
-        split: Where to train and test.
-        weights: How much each node counts.
+        split: The split to train and test on.
+        weights: Weight of each node in the loss.
         verbose: Whether to show progress.
     """
     problem = Problem(workspace, split.train, split.val, weights)

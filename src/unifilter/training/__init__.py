@@ -1,4 +1,4 @@
-"""Training: one loop for every model."""
+"""The training loop shared by all models."""
 
 from unifilter.training.checkpoint import Checkpoint
 from unifilter.training.metrics import all_scores, score

@@ -1,7 +1,7 @@
-"""A run that can be taken up again: everything the next epoch depends on, in one file that is whole or not there.
+"""Checkpoints: files with everything needed to resume a training run.
 
-The file is one line that says what it is, one line with the SHA-256 of that and of all that follows, and the state as
-``torch.save`` writes it.
+A file starts with a line that identifies the format and a line with the SHA-256 of that line and of the rest,
+followed by the state as written by ``torch.save``. Files are written atomically.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ _DIGEST_LENGTH = 2 * hashlib.sha256().digest_size
 
 
 class Checkpoint:
-    """One file that holds the state of a training run; it is refused where a single byte was changed.
+    """A file with the state of a training run. A file that was changed is rejected.
 
     Args:
-        path: Where it is.
-        fingerprint: What the run is of (settings, data, split); a file of another run is refused.
+        path: Path of the file.
+        fingerprint: Identifies the run (settings, data, split). A file of another run is rejected.
     """
 
     def __init__(self, path: str | os.PathLike[str], fingerprint: str) -> None:
         self.path, self.fingerprint = Path(path), fingerprint
 
     def save(self, state: dict[str, Any]) -> None:
-        """Write the file anew; a reader sees the old one or the new one."""
+        """Write the state atomically: readers see either the previous file or the new one."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         content = io.BytesIO()
         torch.save({"fingerprint": self.fingerprint, **state}, content)
@@ -41,7 +41,7 @@ class Checkpoint:
             file.write(content.getbuffer())
 
     def load(self) -> dict[str, Any] | None:
-        """The state, or ``None`` where there is none yet."""
+        """The state, or ``None`` if the file does not exist."""
         if not self.path.exists():
             return None
         try:
@@ -51,7 +51,7 @@ class Checkpoint:
         if state.pop("fingerprint", None) != self.fingerprint:
             raise ValueError(
                 f"{self.path} belongs to a run with other settings or other data: "
-                "resume with the settings it was started with, or delete it to start again"
+                "resume with the original settings, or delete it to start again"
             )
         return state
 
@@ -59,12 +59,12 @@ class Checkpoint:
         self.path.unlink(missing_ok=True)
 
     def _checked_content(self) -> bytes:
-        """The state as bytes, which nothing looks into before they are known to be what was written."""
+        """The state as bytes, verified before it is unpickled."""
         kind, digest, content = _parts(self.path.read_bytes())
         if kind != _KIND:
-            raise ValueError("it is none, or one of another version of unifilter")
+            raise ValueError("it is not a checkpoint, or was written by another version of unifilter")
         if digest != _digest(content) + b"\n":
-            raise ValueError("it was changed after it was saved, its digest is wrong")
+            raise ValueError("it has changed since it was saved: its digest is wrong")
         return content
 
 

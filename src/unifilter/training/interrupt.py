@@ -1,4 +1,4 @@
-"""Ctrl-C that waits for the end of an epoch: what is saved is then the state between two epochs, never half of one."""
+"""Delays Ctrl-C to the end of an epoch, so that a saved state is always that between two epochs."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any
 
 
 class HeldInterrupt(AbstractContextManager["HeldInterrupt"]):
-    """While it is open, Ctrl-C sets :attr:`requested`; a second one interrupts at once.
+    """While active, Ctrl-C sets :attr:`requested`. A second Ctrl-C interrupts immediately.
 
-    Only the main thread is ever interrupted, and only where nobody else handles the signal: elsewhere it does nothing.
+    This applies only to the main thread, and only if no other handler for the signal is installed.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""How predictions are scored: one number, the larger the better."""
+"""Scores of predictions. Larger is better."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def score(metric: Metric, logits: Tensor, labels: Tensor) -> float:
 
     Args:
         metric: ``"accuracy"``; ``"balanced_accuracy"``, the mean recall of the classes that occur in the labels;
-            ``"macro_f1"``, the mean F1 score of all known classes, 0 for one that is neither there nor predicted;
+            ``"macro_f1"``, the mean F1 score of all classes, 0 for a class that is neither present nor predicted;
             ``"roc_auc"`` for two classes.
         logits: ``[rows, classes]``.
         labels: Class indices ``[rows]``.
@@ -33,17 +33,17 @@ def score(metric: Metric, logits: Tensor, labels: Tensor) -> float:
         classes = range(logits.shape[1])
         return float(np.mean([_f1(truth == label, guess == label) for label in classes]))
     if logits.shape[1] != 2:
-        raise ValueError(f"roc_auc is for two classes, and there are {logits.shape[1]}: use accuracy or macro_f1")
+        raise ValueError(f"roc_auc needs two classes, but there are {logits.shape[1]}: use accuracy or macro_f1")
     if len(np.unique(truth)) < 2:
         raise ValueError(
-            f"roc_auc compares two classes, and these {len(truth)} nodes are all of class {truth[0]}: "
+            f"roc_auc compares two classes, but these {len(truth)} nodes are all of class {truth[0]}: "
             "use accuracy, or another split"
         )
     return _roc_auc(truth, (logits[:, 1] - logits[:, 0]).double().cpu().numpy())
 
 
 def all_scores(logits: Tensor, labels: Tensor) -> dict[str, float]:
-    """Every metric that is defined for these labels."""
+    """All metrics that are defined for these labels."""
     metrics: list[Metric] = ["accuracy", "balanced_accuracy", "macro_f1"]
     if logits.shape[1] == 2 and len(torch.unique(labels)) == 2:
         metrics.append("roc_auc")
@@ -51,14 +51,14 @@ def all_scores(logits: Tensor, labels: Tensor) -> dict[str, float]:
 
 
 def multilabel_score(metric: Metric, logits: Tensor, targets: Tensor) -> float:
-    """A score of several labels per node, in [0, 1].
+    """A score of multilabel predictions, in [0, 1].
 
     Args:
-        metric: ``"accuracy"``, the share of nodes whose labels are all right; ``"macro_f1"``, the mean F1 score of the
-            labels; ``"micro_f1"``, the F1 score of all entries together; ``"roc_auc"``, its mean over the labels that
-            are there for some nodes and not for others.
+        metric: ``"accuracy"``, the share of nodes whose labels are all correct; ``"macro_f1"``, the mean F1 score of
+            the labels; ``"micro_f1"``, the F1 score over all entries; ``"roc_auc"``, the mean over the labels that some
+            nodes have and others do not.
         logits: ``[rows, labels]``.
-        targets: 1, 0, or NaN where it is not known, ``[rows, labels]``; entries that are not known do not count.
+        targets: 1, 0, or NaN if unknown, ``[rows, labels]``. Unknown entries are ignored.
     """
     check_choice("metric", metric, TASK_METRICS["multilabel"])
     known = ~torch.isnan(targets)
@@ -67,7 +67,7 @@ def multilabel_score(metric: Metric, logits: Tensor, targets: Tensor) -> float:
     if metric == "accuracy":
         whole = mask.all(axis=1)
         if not whole.any():
-            raise ValueError("accuracy needs nodes whose labels are all known, and there is none: use macro_f1")
+            raise ValueError("accuracy needs nodes whose labels are all known, but there are none: use macro_f1")
         return float((truth == guess)[whole].all(axis=1).mean())
     if metric == "micro_f1":
         return _f1(truth[mask], guess[mask])
@@ -77,18 +77,18 @@ def multilabel_score(metric: Metric, logits: Tensor, targets: Tensor) -> float:
     values = logits.double().cpu().numpy()
     both = [one for one in columns if len(np.unique(truth[mask[:, one], one])) == 2]
     if not both:
-        raise ValueError("roc_auc needs a label that some nodes have and others lack, and there is none: use macro_f1")
+        raise ValueError("roc_auc needs a label that some nodes have and others lack, but there is none: use macro_f1")
     return float(np.mean([_roc_auc(truth[mask[:, one], one], values[mask[:, one], one]) for one in both]))
 
 
 def regression_score(metric: Metric, predicted: Tensor, targets: Tensor) -> float:
-    """A score of predicted numbers: the mean over the targets where there are several.
+    """A score of regression predictions, averaged over the targets.
 
     Args:
         metric: ``"r2"``, the coefficient of determination; ``"neg_rmse"``, minus the root mean squared error;
             ``"neg_mae"``, minus the mean absolute error.
         predicted: ``[rows, targets]``.
-        targets: ``[rows, targets]``, NaN where it is not known; entries that are not known do not count.
+        targets: ``[rows, targets]``, NaN if unknown. Unknown entries are ignored.
     """
     check_choice("metric", metric, TASK_METRICS["regression"])
     scores = []
@@ -102,10 +102,10 @@ def regression_score(metric: Metric, predicted: Tensor, targets: Tensor) -> floa
         elif metric == "neg_mae":
             scores.append(-float(error.abs().mean()))
         else:
-            # Not by their variance: the mean of equal numbers may differ from them by a rounding error.
+            # min == max is checked because rounding can make the variance of equal numbers nonzero.
             if truth.min() == truth.max():
                 raise ValueError(
-                    f"r2 compares with the spread of the target, and these {len(truth)} nodes all have the same value: "
+                    f"r2 needs targets that vary, but these {len(truth)} nodes all have the same value: "
                     "use neg_rmse, or another split"
                 )
             total = (truth - truth.mean()).square().sum()

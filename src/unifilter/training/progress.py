@@ -1,4 +1,4 @@
-"""What a person sees while a model trains: a bar on a terminal, plain lines in a pipe."""
+"""Progress of training: a bar on a terminal, plain lines in a pipe."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import Any
 
-# In a pipe a line is printed when this many seconds have passed since the last.
+# Minimum number of seconds between lines in a pipe.
 _SECONDS_PER_LINE = 10.0
 
 
 class Progress(AbstractContextManager["Progress"]):
-    """Shows epoch, loss, validation score and time left; on stderr, so that a pipe gets results alone.
+    """Shows epoch, loss, validation score and remaining time on stderr, so that a pipe receives only results.
 
     Args:
         enabled: ``False`` shows nothing.
-        label: What is being trained.
-        epochs: How many epochs there are at most.
+        label: Description of the training.
+        epochs: Maximum number of epochs.
     """
 
     def __init__(self, enabled: bool, label: str, epochs: int) -> None:
@@ -52,7 +52,7 @@ class Progress(AbstractContextManager["Progress"]):
             self._bar.stop()
 
     def update(self, epoch: int, loss: float, score: float, metric: str) -> None:
-        """After each epoch, counted from 1."""
+        """Call this after each epoch, counted from 1."""
         if not self.enabled:
             return
         status = f"loss {loss:.4f}  validation {metric} {score:.4f}"

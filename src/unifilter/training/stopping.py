@@ -1,4 +1,4 @@
-"""When to stop, and which epoch was the best: each published method has its own rule."""
+"""Early stopping rules, and the choice of the best epoch. Each published method has its own rule."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ Monitor = Literal["score", "loss"]
 
 
 class StopRule(Protocol):
-    """Told the validation score and loss of each epoch; says whether it is the best so far, and whether to stop."""
+    """Takes the validation score and loss of each epoch, and decides whether it is the best and whether to stop."""
 
     def step(self, score: float, loss: float) -> tuple[bool, bool]:
-        """``(best so far, stop now)``."""
+        """``(best epoch so far, stop now)``."""
 
     def state_dict(self) -> dict[str, Any]: ...
 
@@ -22,13 +22,13 @@ class StopRule(Protocol):
 
 
 class Patience:
-    """Stop when nothing improved for ``patience`` epochs.
+    """Stop after ``patience`` epochs without improvement.
 
     Args:
-        patience: Epochs without improvement.
-        monitor: ``"score"`` on the validation nodes, or ``"loss"``.
-        ties: Whether an epoch as good as the best counts as an improvement.
-        keep: Which epoch is the best, by ``"score"`` or by ``"loss"``; ``None`` for the one that is waited for.
+        patience: Number of epochs without improvement.
+        monitor: The quantity that must improve on the validation nodes, ``"score"`` or ``"loss"``.
+        ties: Whether an epoch equal to the best one counts as an improvement.
+        keep: Which epoch is the best, by ``"score"`` or by ``"loss"``; ``None`` uses ``monitor``.
     """
 
     def __init__(
@@ -58,13 +58,13 @@ class Patience:
 
 
 class EitherPatience:
-    """The rule of APPNP: stop after ``patience`` epochs that were worse than the best score and the best loss.
+    """The rule of APPNP: stop after ``patience`` epochs that were worse than both the best score and the best loss.
 
-    An epoch as good as the best in one of the two starts the count again. The best epoch is the one with the highest
-    score, and among those the lowest loss.
+    An epoch that equals the best score or loss restarts the count. The best epoch is the one with the highest score,
+    and among these the one with the lowest loss.
 
     Args:
-        patience: Epochs without improvement.
+        patience: Number of epochs without improvement.
     """
 
     def __init__(self, patience: int = 100) -> None:
@@ -90,13 +90,14 @@ class EitherPatience:
 
 
 class LossWindow:
-    """The rule of GPR-GNN and its successors: the best epoch has the lowest validation loss, and training stops after
-    ``window`` epochs as soon as a loss exceeds the mean of the ``window`` before it.
+    """The rule of GPR-GNN and its successors, based on a window of validation losses.
 
-    As in their code, the first loss that is compared is the one after ``window + 1`` others.
+    The best epoch has the lowest validation loss. Training stops after ``window`` epochs as soon as a loss exceeds the
+    mean of the previous ``window`` losses. As in the published code, the first loss compared is the one after
+    ``window + 1`` others.
 
     Args:
-        window: Epochs.
+        window: Number of epochs.
         keep: Which epoch is the best: that of the lowest ``"loss"``, or of the highest ``"score"``.
     """
 

@@ -1,4 +1,4 @@
-"""What is learned: classes, several labels per node, or numbers. A task knows the answers, the loss and the scores."""
+"""Learning tasks: classification, multilabel classification and regression, with targets, loss and scores."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from unifilter.training.metrics import all_scores, multilabel_score, regression_
 
 
 class Task(ABC):
-    """The known answers of nodes, and how outputs of a network are compared with them.
+    """The known targets of nodes, and how the outputs of a network are compared with them.
 
     Args:
-        targets: The answers, one row a node.
-        weights: How much each node counts in the loss ``[num_nodes]``; by default all count alike.
+        targets: The targets, one row per node.
+        weights: Weight of each node in the loss ``[num_nodes]``. Default: equal weights.
     """
 
     name: ClassVar[TaskName]
@@ -30,7 +30,7 @@ class Task(ABC):
         self.targets, self.weights = targets, weights
 
     def to(self, device: torch.device | str) -> Self:
-        """The same task on a device."""
+        """The task on another device."""
         other = copy.copy(self)
         for name, value in vars(self).items():
             if isinstance(value, Tensor):
@@ -40,23 +40,23 @@ class Task(ABC):
     @property
     @abstractmethod
     def num_outputs(self) -> int:
-        """How many outputs a network needs."""
+        """Number of network outputs."""
 
     @property
     @abstractmethod
     def known(self) -> Tensor:
-        """Whether anything is known of each node, bool ``[num_nodes]``."""
+        """Whether some target of each node is known, bool ``[num_nodes]``."""
 
     @abstractmethod
     def losses(self, outputs: Tensor, nodes: Tensor) -> Tensor:
-        """The loss of each of some nodes."""
+        """The loss of each node."""
 
     def loss(self, outputs: Tensor, nodes: Tensor) -> Tensor:
-        """The mean loss of some nodes, by their weights.
+        """The weighted mean loss over nodes.
 
         Args:
-            outputs: Of the network for these nodes.
-            nodes: Their indices.
+            outputs: Outputs of the network for these nodes.
+            nodes: Node indices.
         """
         losses = self.losses(outputs, nodes)
         if self.weights is None:
@@ -65,37 +65,37 @@ class Task(ABC):
         return (losses * weights).sum() / weights.sum()
 
     def total_weight(self, nodes: Tensor) -> float:
-        """How much some nodes count."""
+        """Total weight of nodes."""
         return float(len(nodes)) if self.weights is None else float(self.weights[nodes].sum())
 
     @abstractmethod
     def constant(self, train: Tensor) -> Tensor:
-        """The outputs, ``[1, num_outputs]``, of the best constant answer: what a model has to beat.
+        """The outputs, ``[1, num_outputs]``, of the best constant prediction, a baseline for models.
 
         Args:
-            train: The training nodes, whose answers it is made from.
+            train: The training nodes that determine it.
         """
 
     def check_metric(self, metric: Metric) -> None:
-        """Refuses a metric that is not one of this task."""
+        """Check that a metric belongs to this task."""
         check_choice("metric", metric, TASK_METRICS[self.name])
 
     @abstractmethod
     def score(self, metric: Metric, outputs: Tensor, nodes: Tensor) -> float:
-        """One metric on some nodes; the larger, the better."""
+        """A metric on some nodes. Larger is better."""
 
     @abstractmethod
     def scores(self, outputs: Tensor, nodes: Tensor) -> dict[str, float]:
-        """Every metric that is defined for these nodes."""
+        """All metrics that are defined for these nodes."""
 
 
 class Classification(Task):
     """One class per node: cross entropy.
 
     Args:
-        labels: Class indices ``[num_nodes]``, -1 where unknown.
-        num_classes: How many classes there are; by default those that occur.
-        weights: How much each node counts.
+        labels: Class indices ``[num_nodes]``, -1 if unknown.
+        num_classes: Number of classes. Default: those that occur.
+        weights: Weight of each node in the loss.
     """
 
     name: ClassVar[TaskName] = "classification"
@@ -116,12 +116,12 @@ class Classification(Task):
         return functional.cross_entropy(outputs, self.targets[nodes], reduction="none")
 
     def loss(self, outputs: Tensor, nodes: Tensor) -> Tensor:
-        if self.weights is None:  # in one step, which is faster
+        if self.weights is None:  # faster in one call
             return functional.cross_entropy(outputs, self.targets[nodes])
         return super().loss(outputs, nodes)
 
     def constant(self, train: Tensor) -> Tensor:
-        """Always the most frequent class."""
+        """The most frequent class."""
         counts = torch.bincount(self.targets[train], minlength=self.num_outputs)
         return functional.one_hot(counts.argmax()[None], self.num_outputs).double()
 
@@ -133,7 +133,7 @@ class Classification(Task):
 
 
 class _MatrixTask(Task):
-    """One row of answers per node, NaN where unknown."""
+    """Tasks with a row of targets per node, NaN if unknown."""
 
     @property
     def num_outputs(self) -> int:
@@ -149,16 +149,16 @@ class _MatrixTask(Task):
             try:
                 found[metric] = self.score(metric, outputs, nodes)
             except ValueError:
-                continue  # a metric that these nodes leave undefined, such as the ROC AUC of labels that all nodes have
+                continue  # undefined for these nodes, such as the ROC AUC of a label that all nodes have
         return {str(metric): value for metric, value in found.items()}
 
 
 class MultiLabel(_MatrixTask):
-    """Several labels per node, each there or not: binary cross entropy, averaged over the known labels of a node.
+    """Multilabel classification: binary cross entropy, averaged over the known labels of a node.
 
     Args:
-        targets: 1, 0, or NaN where unknown, ``[num_nodes, labels]``.
-        weights: How much each node counts.
+        targets: 1, 0, or NaN if unknown, ``[num_nodes, labels]``.
+        weights: Weight of each node in the loss.
     """
 
     name: ClassVar[TaskName] = "multilabel"
@@ -172,7 +172,7 @@ class MultiLabel(_MatrixTask):
         return (losses * known).sum(dim=1) / known.sum(dim=1)
 
     def constant(self, train: Tensor) -> Tensor:
-        """The labels that more than half of the nodes have."""
+        """The labels of more than half of the nodes."""
         return torch.nanmean(self.targets[train], dim=0, keepdim=True) - 0.5
 
     def score(self, metric: Metric, outputs: Tensor, nodes: Tensor) -> float:
@@ -180,12 +180,12 @@ class MultiLabel(_MatrixTask):
 
 
 class Regression(_MatrixTask):
-    """Numbers: the squared error of standardized targets, so that learning rates mean the same whatever the unit.
+    """Regression: squared error of standardized targets, so that learning rates do not depend on the unit.
 
     Args:
-        targets: ``[num_nodes, targets]``, NaN where unknown.
-        center, scale: What networks predict is ``(target - center) / scale``, each ``[targets]``.
-        weights: How much each node counts.
+        targets: ``[num_nodes, targets]``, NaN if unknown.
+        center, scale: Networks predict ``(target - center) / scale``; each ``[targets]``.
+        weights: Weight of each node in the loss.
     """
 
     name: ClassVar[TaskName] = "regression"
@@ -200,11 +200,11 @@ class Regression(_MatrixTask):
         return ((outputs - torch.where(known, wanted, 0.0)).square() * known).sum(dim=1) / known.sum(dim=1)
 
     def predicted(self, outputs: Tensor) -> Tensor:
-        """Outputs of the network in the unit of the targets, float64."""
+        """Outputs of the network in the units of the targets, float64."""
         return outputs.double() * self.scale + self.center
 
     def constant(self, train: Tensor) -> Tensor:
-        """Always the mean, which standardized targets have at 0."""
+        """The mean, which is 0 for standardized targets."""
         return torch.zeros(1, self.num_outputs, dtype=torch.float64)
 
     def score(self, metric: Metric, outputs: Tensor, nodes: Tensor) -> float:

@@ -1,4 +1,4 @@
-"""The training loop: early stopping, best weights restored, safe to interrupt."""
+"""The training loop with early stopping, the best weights restored, and safe interruption."""
 
 from __future__ import annotations
 
@@ -23,28 +23,28 @@ from unifilter.training.task import Task
 
 Optimizer = Literal["adam", "adamw", "sgd"]
 
-# A checkpoint costs a write of all weights: once in a while is enough, what is lost is at most this.
+# A checkpoint writes all weights, so it is saved only every so often. At most this much time is lost.
 _SECONDS_PER_CHECKPOINT = 20.0
 
 
 class DivergedWarning(UserWarning):
-    """The loss stopped being a number; the best weights until then were kept."""
+    """The loss became NaN or infinite. The best weights so far were kept."""
 
 
 class TrainingInterrupted(KeyboardInterrupt):
-    """Ctrl-C during training, at the end of the epoch; the state was saved where a checkpoint was given."""
+    """Ctrl-C during training. Training stopped after the epoch and saved its state if a checkpoint was given."""
 
 
 @dataclass
 class History:
-    """What happened, epoch by epoch.
+    """Losses and scores of each epoch.
 
     Attributes:
         loss: Training loss.
         val_loss, val_score: Loss and metric on the validation nodes.
-        best_epoch: The epoch whose weights were kept, from 0; -1 if there was none.
-        seconds: Time spent in the loop, over all its parts if the run was interrupted.
-        ended: ``"patience"``, ``"epochs"``, ``"diverged"``, or ``"stopped"`` by whoever watched.
+        best_epoch: The epoch whose weights were kept, from 0; -1 if none.
+        seconds: Time spent in the loop, including that before an interruption.
+        ended: Why training ended: ``"patience"``, ``"epochs"``, ``"diverged"``, or ``"stopped"`` by ``on_epoch``.
     """
 
     loss: list[float] = field(default_factory=list)
@@ -60,21 +60,21 @@ class History:
 
     @property
     def best_score(self) -> float:
-        """Validation score of the weights that were kept; not a number where no epoch's were."""
+        """Validation score of the weights that were kept; NaN if there are none."""
         return self.val_score[self.best_epoch] if self.best_epoch >= 0 else math.nan
 
 
 @dataclass(frozen=True)
 class Optimization:
-    """How the weights are found.
+    """How to optimize the weights.
 
     Attributes:
         epochs: Maximum number of epochs.
         optimizer: ``"adam"``, ``"adamw"``, or plain gradient descent, ``"sgd"``.
-        batch_size: Rows per step; ``None`` takes all training rows at once.
-        metric: What is measured on the validation nodes.
+        batch_size: Rows per step; ``None`` uses all training rows at once.
+        metric: Metric on the validation nodes.
         seed: Random seed of dropout and batches.
-        lr_decay: Share of the initial learning rates that is taken off after every epoch.
+        lr_decay: Share of the initial learning rate to subtract after every epoch.
     """
 
     epochs: int = 1000
@@ -92,8 +92,8 @@ class Optimization:
             check_count("batch_size", self.batch_size, "leave it out to train on all rows at once")
         if not 0 <= self.lr_decay * (self.epochs - 1) < 1:
             raise ValueError(
-                f"lr_decay is {self.lr_decay!r}, and {self.epochs} epochs need a rate from 0 to below "
-                f"{1 / max(self.epochs - 1, 1):g}, or nothing is left of the learning rate: lower it, or the epochs"
+                f"lr_decay is {self.lr_decay!r}, but with {self.epochs} epochs it must be from 0 to below "
+                f"{1 / max(self.epochs - 1, 1):g}, or the learning rate reaches 0: lower it, or the number of epochs"
             )
 
 
@@ -113,32 +113,32 @@ def train(
     on_epoch: Callable[[History], object] | None = None,
     announce: Callable[[Sequence[Tensor]], None] | None = None,
 ) -> History:
-    """Train until the stop rule ends it, and leave the best weights in the model.
+    """Train until the stop rule or the maximum number of epochs ends training, and restore the best weights.
 
     Args:
         model: The module; its mode is switched between training and evaluation.
         forward: Outputs for some nodes, ``[nodes] -> [nodes, outputs]``.
-        task: The known answers, the loss and the scores.
-        train_nodes: Which nodes to learn from.
-        val_nodes: Which nodes to stop by.
-        parameter_groups: For the optimizer.
-        stop: The stop rule.
+        task: The targets, loss and metrics.
+        train_nodes: Training nodes.
+        val_nodes: Validation nodes, for early stopping.
+        parameter_groups: Parameter groups of the optimizer.
+        stop: The early stopping rule.
         how: Epochs, optimizer, batches, metric, seed.
-        label: What the progress bar is called.
+        label: Label of the progress bar.
         verbose: Whether to show progress.
-        checkpoint: Where the state is saved from time to time and on Ctrl-C, and taken up from if it is there.
-        on_epoch: Called with the history after every epoch. Where it returns ``True``, training stops there and the
-            best weights are kept; whatever it raises ends the training.
-        announce: Told the batches of each epoch before the first of them, so that their rows can be read ahead.
+        checkpoint: Where to save the state periodically and on Ctrl-C. Training resumes from it if it exists.
+        on_epoch: Called with the history after every epoch. If it returns ``True``, training stops and the best weights
+            are kept. An exception ends the training.
+        announce: Called with the batches of each epoch before the first of them, so that their rows can be prefetched.
     """
     task.check_metric(how.metric)
     _check_nodes(task, train_nodes=train_nodes, val_nodes=val_nodes)
     optimizer_class = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW, "sgd": torch.optim.SGD}[how.optimizer]
-    # One pass over the weights instead of a dozen.
+    # fused: one pass over the weights instead of a dozen.
     optimizer = optimizer_class(parameter_groups, fused=True)
     initial_rates = [group["lr"] for group in optimizer.param_groups]
     history, best = History(), copy.deepcopy(model.state_dict())
-    # Masks and batches come from a generator state of their own: the caller's is left as it was.
+    # Dropout masks and batches use a separate generator state; that of the caller is unchanged.
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(how.seed)
         saved = checkpoint.load() if checkpoint is not None else None
@@ -180,7 +180,7 @@ def train(
                     finite = math.isfinite(loss) and math.isfinite(val_loss)
                     if improved and finite:
                         history.best_epoch = history.epochs - 1
-                        # Into the same memory: a second copy would be there until the first is gone.
+                        # In place, to avoid a second copy.
                         for name, value in model.state_dict().items():
                             best[name].copy_(value)
                     history.seconds = before + time.monotonic() - started
@@ -200,7 +200,7 @@ def train(
                     if interrupt.requested:
                         raise KeyboardInterrupt
             except KeyboardInterrupt:
-                # In the middle of an epoch there is nothing to go on from: the last file stays.
+                # An interrupted epoch cannot be resumed: keep the last checkpoint.
                 if between_epochs:
                     save()
                 message = f"stopped after {history.epochs} epochs"
@@ -213,7 +213,7 @@ def train(
         rates = ", ".join(map(str, initial_rates))
         kept = f"the weights of epoch {history.best_epoch + 1}" if history.best_epoch >= 0 else "the initial weights"
         warnings.warn(
-            f"the loss was no longer a finite number in epoch {history.epochs}: a learning rate ({rates}) is too high, "
+            f"the loss became NaN or infinite in epoch {history.epochs}: a learning rate ({rates}) is too high, "
             f"try a tenth of it; {kept} were kept",
             DivergedWarning,
             stacklevel=2,
@@ -235,10 +235,10 @@ def _one_epoch(
         batches = [nodes]
     else:
         batches = list(torch.split(nodes[torch.randperm(len(nodes))], batch_size))
-        if len(batches[-1]) == 1:  # one row has no variance to normalize by
+        if len(batches[-1]) == 1:  # batch normalization needs more than one row
             batches[-2:] = [torch.cat(batches[-2:])]
     total, weight = 0.0, task.total_weight(nodes)
-    # The mean loss of a batch without weight would be zero divided by zero.
+    # The mean loss of a batch without weight would be 0 / 0.
     shares = [(batch, task.total_weight(batch) / weight) for batch in batches]
     shares = [(batch, share) for batch, share in shares if share > 0]
     if announce is not None:
@@ -259,15 +259,15 @@ def _validate(
     model.eval()
     outputs = forward(nodes)
     loss = float(task.loss(outputs, nodes))
-    # NaN has no ranking, so no ROC AUC.
+    # The ROC AUC of NaN is undefined.
     return loss, task.score(metric, outputs, nodes) if math.isfinite(loss) else math.nan
 
 
 def _check_nodes(task: Task, **sets: Tensor) -> None:
     for name, nodes in sets.items():
         if len(nodes) == 0:
-            raise ValueError(f"{name} is empty: pass at least one node, or choose a split that has some")
+            raise ValueError(f"{name} is empty: pass at least one node, or choose a split with some")
         unknown = ~task.known[nodes]
         if unknown.any():
             first = int(nodes[unknown][0])
-            raise ValueError(f"{name} has node {first}, whose label is unknown: leave such nodes out")
+            raise ValueError(f"{name} contains node {first}, whose label is unknown: leave such nodes out")

@@ -1,4 +1,4 @@
-"""The basis as a transform: for PyG's data objects (extra ``pyg``) and for scikit-learn's pipelines."""
+"""The basis as a transform for PyG's data objects (extra ``pyg``) and for scikit-learn's pipelines."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> Any:
-    # Imported when it is first used: it needs PyG, which the transformer for scikit-learn does not.
+    # Imported on first use, because it needs PyG.
     if name != "UniBasis":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     require("pyg", what="unifilter.transforms.UniBasis")

@@ -13,16 +13,16 @@ from unifilter.graph import Graph, estimate_homophily
 
 @functional_transform("uni_basis")
 class UniBasis(BaseTransform):
-    r"""Adds UniBasis :math:`\tau \mathbf{P}^k x + (1-\tau) u_k` to a data object
+    r"""Add UniBasis :math:`\tau \mathbf{P}^k x + (1-\tau) u_k` to a data object
     (functional name: :obj:`uni_basis`).
 
-    It writes one tensor, ``data.basis`` of shape ``[num_nodes, hops + 1, num_features]``: nodes come first, as PyG's
-    loaders and subgraphs expect of node attributes.
+    The result is one tensor, ``data.basis`` of shape ``[num_nodes, hops + 1, num_features]``: nodes come first, as
+    PyG's loaders and subgraphs expect of node attributes.
 
     Args:
         hops: Number of hops K.
         tau: Share of the homophily basis, in [0, 1].
-        homophily: The graph's homophily. By default it is estimated from the labels of ``data.train_mask`` alone.
+        homophily: The graph's homophily. Default: estimated from the labels of ``data.train_mask``.
         formulation: ``"paper"`` or ``"released"``, see :class:`unifilter.bases.Uni`.
     """
 
@@ -46,12 +46,12 @@ class UniBasis(BaseTransform):
         mask = data.get("train_mask")
         if mask is None or data.y is None:
             raise ValueError(
-                "homophily is estimated from data.y on data.train_mask, and one of them is missing: "
+                "homophily is estimated from data.y on data.train_mask, but one of them is missing: "
                 "set both, or pass UniBasis(..., homophily=0.5)"
             )
         if mask.dim() != 1:
             raise ValueError(
-                f"data.train_mask holds {mask.shape[1]} splits: pick one, data.train_mask = data.train_mask[:, 0]"
+                f"data.train_mask has {mask.shape[1]} splits: select one, data.train_mask = data.train_mask[:, 0]"
             )
         return estimate_homophily(graph, data.y, mask)
 

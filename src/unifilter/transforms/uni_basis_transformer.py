@@ -19,27 +19,27 @@ from unifilter.graph import Graph, as_graph, estimate_homophily
 
 
 class UniBasisTransformer(TransformerMixin, BaseEstimator):
-    r"""The vectors of a basis as features, for pipelines of scikit-learn.
+    r"""The vectors of a basis as features for scikit-learn pipelines.
 
     Every node gets ``(hops + 1) * features`` columns: all features of the first basis vector, then those of the second,
     and so on. There are two ways to use it:
 
     * without ``x``: ``transform(X)`` takes the features of all nodes, one row per node of the graph;
-    * with ``x`` given to the constructor: ``transform(nodes)`` takes node indices, so that cross-validation can split
-      them. The homophily is then estimated from the labels of the training nodes alone.
+    * with ``x`` passed to the constructor: ``transform(nodes)`` takes node indices, so that cross-validation can split
+      them. The homophily is then estimated from the labels of the training nodes only.
 
     Args:
-        graph: A graph in any form that :func:`unifilter.graph.as_graph` takes.
+        graph: Any graph accepted by :func:`unifilter.graph.as_graph`.
         x: Features of all nodes; see above.
         hops: Number of hops K.
         basis: ``"uni"``, the name of another basis, or a :class:`unifilter.bases.Basis`.
-        tau: Share of the homophily basis in [0, 1]; ``None`` takes the homophily.
-        homophily: The graph's homophily; ``None`` estimates it from the labels ``y`` given to ``fit``.
+        tau: Share of the homophily basis in [0, 1]; ``None`` uses the homophily.
+        homophily: The graph's homophily; ``None`` estimates it from the labels ``y`` passed to ``fit``.
 
     Attributes:
-        homophily_: The homophily that was used; ``None`` where the basis has none.
+        homophily_: The homophily; ``None`` if the basis does not depend on it.
         basis_: The basis.
-        n_features_in_: Number of columns of what ``fit`` was given.
+        n_features_in_: Number of columns of the input of ``fit``.
 
     Example:
         >>> from sklearn.linear_model import LogisticRegression
@@ -73,7 +73,7 @@ class UniBasisTransformer(TransformerMixin, BaseEstimator):
         self.homophily = homophily
 
     def fit(self, X: NodeIndex, y: Labels | None = None) -> Self:
-        """Fix the basis: its homophily comes from the parameter, or from the labels ``y``."""
+        """Determine the basis. Its homophily is the parameter, or estimated from the labels ``y``."""
         graph = as_graph(self.graph)
         self.homophily_ = self._find_homophily(graph, X, y)
         self.basis_ = self._make_basis()
@@ -81,7 +81,7 @@ class UniBasisTransformer(TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: Any) -> np.ndarray:
-        """Rows of the basis, ``[rows, (hops + 1) * features]``."""
+        """The basis vectors of some rows, ``[rows, (hops + 1) * features]``."""
         check_is_fitted(self)
         graph = as_graph(self.graph)
         features = X if self.x is None else self.x
@@ -91,14 +91,14 @@ class UniBasisTransformer(TransformerMixin, BaseEstimator):
         return rows.dense().flatten(1).numpy()
 
     def __sklearn_clone__(self) -> Self:
-        # scikit-learn would copy the graph and its features; clones share them.
+        # scikit-learn would copy the graph and its features; clones share them instead.
         return type(self)(**self.get_params(deep=False))
 
     def _factorize(self, graph: Graph, features: Any) -> Factorization:
         hops = check_hops(self.hops)
         if self.x is None:
             return factorize(graph, features, hops)
-        # Clones share the graph, and so the factorization of the features that were given with it.
+        # Clones share the graph, and therefore the factorization of x.
         known = graph.cache.get("transformer")
         matrix = as_feature_matrix(features, graph.num_nodes)
         if known is None or known[0].hops < hops or not _same(known[1], matrix):
@@ -122,7 +122,7 @@ class UniBasisTransformer(TransformerMixin, BaseEstimator):
             return check_fraction("homophily", self.homophily)
         if y is None:
             raise ValueError(
-                "the homophily is not known: pass homophily=0.5 or what it is, or the labels to estimate it from, "
+                "the homophily is unknown: pass homophily=0.5 or its value, or labels to estimate it from, "
                 "fit_transform(X, y)"
             )
         nodes = np.arange(graph.num_nodes) if self.x is None else _nodes(X, graph.num_nodes)
@@ -136,7 +136,8 @@ def _nodes(X: Any, num_nodes: int) -> np.ndarray:
     nodes = nodes[:, 0] if nodes.ndim == 2 and nodes.shape[1] == 1 else nodes
     if nodes.ndim != 1 or not np.issubdtype(nodes.dtype, np.integer):
         raise ValueError(
-            f"x was given to the constructor, so X must be node indices, not {nodes.dtype} of shape {list(nodes.shape)}"
+            f"x was passed to the constructor, so X must be node indices, not {nodes.dtype} of shape "
+            f"{list(nodes.shape)}"
         )
     wrong = (nodes < 0) | (nodes >= num_nodes)
     if wrong.any():

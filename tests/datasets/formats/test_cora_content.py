@@ -36,8 +36,8 @@ def test_papers_are_numbered_as_listed_and_classes_by_name(tmp_path: Path) -> No
         ("1 0 x Theory\n", "", "line 1 of {}/cora.content must be an identifier, numbers and a class name"),
         (CONTENT + "10 0 1 Theory\n", "", "line 4 of {}/cora.content has 2 features, the first one 3"),
         (CONTENT + "9 0 1 1 Theory\n", "", "line 4 of {}/cora.content lists paper 9 a second time"),
-        (CONTENT, "31336 9\n9 77\n", "line 2 of {}/cora.cites names paper 77, which has no features"),
-        (CONTENT, "31336\n", "line 1 of {}/cora.cites must name two papers"),
+        (CONTENT, "31336 9\n9 77\n", "line 2 of {}/cora.cites contains paper 77, which has no features"),
+        (CONTENT, "31336\n", "line 1 of {}/cora.cites must contain two papers"),
     ],
 )
 def test_mistakes_are_named(content: str, cites: str, message: str, tmp_path: Path) -> None:

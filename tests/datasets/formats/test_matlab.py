@@ -58,7 +58,7 @@ class Malicious:
 def test_splits_that_run_code_are_refused(tmp_path: Path) -> None:
     splits = save_splits(tmp_path / "splits.npy", [{"train": Malicious(tmp_path / "harm")}])
     with pytest.raises(
-        ValueError, match="splits.npy wants to load .*, which is no array or container: it was not read"
+        ValueError, match="splits.npy wants to load .*, which is not an array or container: it was not read"
     ):
         facebook.read(write_facebook(tmp_path / "Penn94.mat"), splits)
     assert not (tmp_path / "harm").exists()
@@ -73,10 +73,10 @@ def test_damaged_splits_are_named(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="splits.npy is damaged .*: download it again"):
         facebook.read(path, splits)
     splits.write_bytes(pickle.dumps([PARTS]))
-    with pytest.raises(ValueError, match="splits.npy is not a whole .npy file .*: download it again"):
+    with pytest.raises(ValueError, match="splits.npy is not a complete .npy file .*: download it again"):
         facebook.read(path, splits)
     np.save(splits, np.arange(3))
-    with pytest.raises(ValueError, match="splits.npy holds plain int64 numbers where a list of splits was expected"):
+    with pytest.raises(ValueError, match="splits.npy contains plain int64 numbers instead of a list of splits"):
         facebook.read(path, splits)
 
 
@@ -92,13 +92,13 @@ def test_a_truncated_file_is_named(keep: int, tmp_path: Path) -> None:
     path = write_facebook(tmp_path / "Reed98.mat")
     path.write_bytes(path.read_bytes()[:keep])
     for reader in (facebook.read, genius.read):
-        with pytest.raises(ValueError, match="Reed98.mat (is not a whole .mat file|has no array).*download it again"):
+        with pytest.raises(ValueError, match="Reed98.mat (is not a complete .mat file|has no array).*download it"):
             reader(path)
 
 
 def test_arrays_that_do_not_fit_are_named(tmp_path: Path) -> None:
     path = write_genius(tmp_path / "genius.mat")
-    with pytest.raises(ValueError, match="genius.mat has no array 'A': this is not the file it should be"):
+    with pytest.raises(ValueError, match="genius.mat has no array 'A': it is not the expected file"):
         facebook.read(path)
     for arrays in ({"A": np.eye(6), "local_info": np.ones((6, 7))}, {"A": np.eye(6), "local_info": np.ones((6, 2))}):
         scipy.io.savemat(path, arrays)

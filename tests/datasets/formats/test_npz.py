@@ -52,7 +52,7 @@ def test_bags_of_words_become_sparse(tmp_path: Path) -> None:
             {"edges": None},
             "has no array 'edges', it has node_features, node_labels, test_masks, train_masks, val_masks",
         ),
-        ({"edges": EDGES.T}, "must have shape [num_edges, 2], one pair of nodes a row, not [2, 7]: store edge_index.T"),
+        ({"edges": EDGES.T}, "must have shape [num_edges, 2], one pair of nodes per row, not [2, 7]: store edge"),
         ({"edges": EDGES + 2}, "edge 3 (5 -> 6) points to a node that does not exist: nodes are 0 to 5"),
         ({"node_labels": LABELS[:5]}, "labels must have one class index per node, shape [6], not [5]"),
         (
@@ -61,7 +61,7 @@ def test_bags_of_words_become_sparse(tmp_path: Path) -> None:
         ),
         ({"val_masks": None}, "has train_masks but no val_masks: store all three, or none"),
         ({"val_masks": np.ones((2, 6), dtype=bool)}, "node 0 is"),
-        ({"node_features": np.array([[{}]] * 6)}, "holds Python objects, which could run code and are not read"),
+        ({"node_features": np.array([[{}]] * 6)}, "contains Python objects, which could run code and are not read"),
     ],
 )
 def test_mistakes_are_named(changes: dict[str, Any], message: str, tmp_path: Path) -> None:
@@ -74,7 +74,7 @@ def test_mistakes_are_named(changes: dict[str, Any], message: str, tmp_path: Pat
 def test_a_truncated_file_is_named(keep: int, tmp_path: Path) -> None:
     path = write_npz(tmp_path / "mine.npz")
     path.write_bytes(path.read_bytes()[:keep])
-    with pytest.raises(ValueError, match="mine.npz is not a whole .npz file .*: download or write it again"):
+    with pytest.raises(ValueError, match="mine.npz is not a complete .npz file .*: download or write it again"):
         npz.read(path)
 
 
@@ -83,5 +83,5 @@ def test_changed_bytes_are_noticed(tmp_path: Path) -> None:
     content = bytearray(path.read_bytes())
     content[120:140] = bytes(20)
     path.write_bytes(content)
-    with pytest.raises(ValueError, match="mine.npz is not a whole .npz file"):
+    with pytest.raises(ValueError, match="mine.npz is not a complete .npz file"):
         npz.read(path)

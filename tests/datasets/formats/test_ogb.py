@@ -32,7 +32,7 @@ def test_one_edge_and_one_feature_are_still_tables(tmp_path: Path) -> None:
         ("raw/node-feat", "1,2\n3,4\n", "raw/node-feat.csv.gz in {} has 2 rows, but num-node-list says 5"),
         ("raw/node-label", "1\n", "raw/node-label.csv.gz in {} has 1 rows, but num-node-list says 5"),
         ("raw/edge", "0,1\n1,9\n", "edge 1 (1 -> 9) points to a node that does not exist"),
-        ("raw/edge", "0,1\n1,b\n", "{}/raw/edge.csv.gz is not a whole table of numbers"),
+        ("raw/edge", "0,1\n1,b\n", "{}/raw/edge.csv.gz is not a complete table of numbers"),
         ("split/time/test", "0\n", "in split 0 of 'time', in train and test"),
     ],
 )
@@ -45,5 +45,5 @@ def test_mistakes_are_named(table: str, text: str, message: str, tmp_path: Path)
 def test_truncated_tables_are_named(keep: int, tmp_path: Path) -> None:
     path = write_ogb(tmp_path) / "raw/node-feat.csv.gz"
     path.write_bytes(path.read_bytes()[:keep])
-    with pytest.raises(ValueError, match="node-feat.csv.gz is not a whole table of numbers .*: download it again"):
+    with pytest.raises(ValueError, match="node-feat.csv.gz is not a complete table of numbers .*: download it again"):
         ogb.read(tmp_path)

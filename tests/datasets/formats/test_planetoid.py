@@ -72,7 +72,7 @@ def test_a_pickle_that_wants_more_than_arrays_is_refused(suffix: str, protocol: 
     folder = write_planetoid(tmp_path / "data")
     path = folder / f"ind.cora.{suffix}"
     path.write_bytes(pickle.dumps({0: [Malicious(tmp_path / "harm")]}, protocol=protocol))
-    with pytest.raises(ValueError, match=r"wants to load (posix|nt).mkdir, which is no array or container: it was not"):
+    with pytest.raises(ValueError, match=r"wants to load (posix|nt).mkdir, which is not an array or container: it was"):
         planetoid.read(folder, "cora")
     assert not (tmp_path / "harm").exists()
 
@@ -110,10 +110,10 @@ def bad_indices() -> Any:
         ({"tx": sp.csr_matrix(np.eye(2, 40))}, "ind.cora.tx has 2 rows, but the files beside it need 3"),
         ({"ty": np.eye(4)}, "ind.cora.ty has 4 rows, but the files beside it need 3"),
         ({"ally": np.eye(3)}, "ind.cora.ally has 3 rows, but the files beside it need 505"),
-        ({"allx": np.eye(505)}, "ind.cora.allx holds ndarray where a sparse matrix was expected"),
+        ({"allx": np.eye(505)}, "ind.cora.allx contains ndarray instead of a sparse matrix"),
         ({"allx": bad_indices()}, "ind.cora.allx is damaged"),
-        ({"y": [1, 2]}, "ind.cora.y holds list where a matrix was expected"),
-        ({"graph": [[0, 1]]}, "ind.cora.graph holds list where lists of neighbors were expected"),
+        ({"y": [1, 2]}, "ind.cora.y contains list instead of a matrix"),
+        ({"graph": [[0, 1]]}, "ind.cora.graph contains list instead of lists of neighbors"),
         ({"graph": {0: [999]}}, "edge 0 (0 -> 999) points to a node that does not exist"),
     ],
 )
@@ -131,7 +131,7 @@ def test_truncated_pickles_are_named(suffix: str, keep: int, tmp_path: Path) -> 
         planetoid.read(tmp_path, "cora")
 
 
-@pytest.mark.parametrize(("text", "message"), [("", "is empty"), ("5\nsix\n", "must hold one node index a line")])
+@pytest.mark.parametrize(("text", "message"), [("", "is empty"), ("5\nsix\n", "must contain one node index per line")])
 def test_the_index_file_is_looked_at(text: str, message: str, tmp_path: Path) -> None:
     (write_planetoid(tmp_path) / "ind.cora.test.index").write_text(text)
     with pytest.raises(ValueError, match=f"ind.cora.test.index {message}.*download it again"):

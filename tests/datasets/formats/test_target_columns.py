@@ -35,20 +35,20 @@ def test_columns_of_other_names_are_no_targets() -> None:
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        ({"target": [1, 2, 3], "label": ["a", "b", "a"]}, "n has 'target', 'label', which are to be predicted in diff"),
+        ({"target": [1, 2, 3], "label": ["a", "b", "a"]}, "n has 'target', 'label', which belong to diff"),
         (
             {"target": [1, 2, 3], "label:a": [1, 0, 1]},
-            "'target', 'label:a', which are to be predicted in",
+            "'target', 'label:a', which belong to",
         ),
         (
             {"target": ["low", "high", "low"]},
-            "'target' holds text or dates.*a class goes into a column named label",
+            "'target' is a target, but contains text or dates.*a class belongs in a column named label",
         ),
         (
             {"label:a": ["yes", "no", "yes"]},
-            "'label:a' holds text or dates, and is to be predicted: write 1 or 0",
+            "'label:a' is a target, but contains text or dates: write 1 or 0",
         ),
-        ({"label:a": [0, 1, 2]}, r"'label:a' holds 2 at node 'cy': a label is 1 \(there\), 0 \(not there\) or nothing"),
+        ({"label:a": [0, 1, 2]}, r"'label:a' contains 2 at node 'cy': a label must be 1 \(present\), 0 \(absent\) or"),
         ({"target": [1, float("inf"), 2]}, "column 'target' .*'bob'"),
     ],
 )
@@ -58,5 +58,5 @@ def test_mistakes_are_named(columns: dict[str, list[object]], message: str) -> N
 
 
 def test_all_wrong_columns_are_named_at_once() -> None:
-    with pytest.raises(ValueError, match=r"(?s)'target:a' holds text.*'target:b' holds text"):
+    with pytest.raises(ValueError, match=r"(?s)'target:a' is a target.*'target:b' is a target"):
         read_targets({"target:a": ["x", "y", "z"], "target:b": ["x", "y", "z"]}, IDS, "n")

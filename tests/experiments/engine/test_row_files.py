@@ -72,15 +72,15 @@ def test_a_damaged_gzipped_file_is_refused(tmp_path: Path, damage: Callable[[byt
     path = tmp_path / "rows.csv.gz"
     write_rows(path, [row()])
     path.write_bytes(damage(path.read_bytes()))
-    with pytest.raises(ValueError, match=r"rows\.csv\.gz (cannot be read as gzip|is no file of rows)"):
+    with pytest.raises(ValueError, match=r"rows\.csv\.gz (cannot be read as gzip|is not a file of rows)"):
         read_rows(path)
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "is no file of rows: it must start with the columns experiment, at"),
-        ("a,b\n1,2\n", "is no file of rows"),
+        ("", "is not a file of rows: it must start with the columns experiment, at"),
+        ("a,b\n1,2\n", "is not a file of rows"),
         ("{header}\nfigure-tau,{{}}\n", "line 2 of .* has 2 columns, not 10"),
         (
             "{header}\nfigure-tau,{{,cora,train,gcn,1,60,0,f,{{}}\n",

@@ -181,7 +181,7 @@ def test_large_graphs_are_left_out_where_they_are_not(tmp_path: Path, tiny_files
     plan = Planner(sources, Options(splits=1, methods=("sgc",))).plan(EXPERIMENTS["table-large"], alone=True)
     assert list(plan.checksums) == ["genius", "cornell5"]
     assert plan.left_out[0] == (
-        "penn94: penn94 is not in the data directory: unifilter.datasets.fetch('penn94') gets it"
+        "penn94: penn94 is not in the data directory: unifilter.datasets.fetch('penn94') downloads it"
     )
 
 
@@ -194,9 +194,9 @@ def test_settings_are_those_that_were_published_for_the_splits(tiny_files: dict[
 
 def test_what_cannot_be_run_is_an_error_alone_and_left_out_among_others(tiny_files: dict[str, Path]) -> None:
     planner = Planner(Sources(own=tiny_files), Options(datasets=("actor",), methods=("gcn",)))
-    with pytest.raises(ValueError, match="nothing to run for figure-tau: actor: no method and split that was asked"):
+    with pytest.raises(ValueError, match="nothing to run for figure-tau: actor: none of the requested methods"):
         planner.plan(EXPERIMENTS["figure-tau"], alone=True)
-    with pytest.raises(ValueError, match="table-sensitivity is about pubmed, squirrel, not 'actor': drop it"):
+    with pytest.raises(ValueError, match="table-sensitivity uses pubmed, squirrel, not 'actor': drop it"):
         planner.plan(EXPERIMENTS["table-sensitivity"], alone=True)
     assert planner.plan(EXPERIMENTS["table-sensitivity"], alone=False).cells == []
 
@@ -241,5 +241,5 @@ def test_one_graph_of_the_figure_over_homophily_can_be_run_alone(tiny_files: dic
 
 
 def test_a_relabeled_graph_needs_a_homophily(tiny_files: dict[str, Path]) -> None:
-    with pytest.raises(ValueError, match="cora@much names no homophily: write cora@0.3, for example"):
+    with pytest.raises(ValueError, match="cora@much contains no homophily: write cora@0.3, for example"):
         Sources(own=tiny_files).load("cora@much")

@@ -1,1 +1,1 @@
-"""Readers of files, one module a format. Each checks what it reads and runs no code from a file."""
+"""File readers, one module per format. Each checks its input and never runs code from a file."""

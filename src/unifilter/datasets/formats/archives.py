@@ -1,4 +1,4 @@
-"""Archives from anywhere, looked at before anything of them is unpacked: what they say they hold must be possible."""
+"""Safe reading of archives from untrusted sources: what an archive claims to contain is checked before unpacking."""
 
 from __future__ import annotations
 
@@ -7,42 +7,42 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-# Compressed bags of words are up to 250 times as large once unpacked, nothing but zeros 1,030 times.
+# Bags of words expand up to 250 times when unpacked, zeros 1,030 times.
 _MOST_TIMES = 400
-# So many bytes can be had anywhere, however small the file is.
+# This many bytes are always allowed, however small the file is.
 _ALWAYS_FINE = 2**29
 
-# Flags of a member: encrypted, in the old and in the strong way, or a patch of another file.
+# Flags of a member: encrypted (old or strong encryption), or a patch of another file.
 _ENCRYPTED, _PATCHED = 0x41, 0x20
 
 
 def check_claim(path: Path, claimed: int, what: str) -> None:
-    """Refuses a file that says it holds far more than its size allows, before memory is taken for it.
+    """Reject a file that claims to contain far more than its size allows, before memory is allocated.
 
     Args:
         path: The file.
-        claimed: How many bytes its content would take.
-        what: What takes them, for the message.
+        claimed: Size of its content in bytes.
+        what: The content, for the message.
     """
     size = path.stat().st_size
     if claimed > max(_ALWAYS_FINE, _MOST_TIMES * size):
         raise ValueError(
-            f"{path} has {size:,} bytes, but {what} would take {claimed:,}: it is damaged, or made to fill the memory; "
-            "get it from where you trust it, or write it again"
+            f"{path} has {size:,} bytes, but {what} would take {claimed:,}: it is damaged or malicious; get it from a "
+            "trusted source, or write it again"
         )
 
 
 @contextmanager
 def open_archive(path: Path, *, compressed: bool) -> Iterator[zipfile.ZipFile]:
-    """A zip file whose members are each there once, not encrypted, and together no larger than its size allows.
+    """Open a zip file whose members are unique, not encrypted, and together no larger than its size allows.
 
     Args:
         path: The file.
-        compressed: Whether members may be compressed; if not, they are as large as they are in the file.
+        compressed: Whether members may be compressed. If not, their size is their size in the file.
 
     Raises:
-        zipfile.BadZipFile: The file is not a zip file, or its list of members contradicts the file.
-        ValueError: It is a zip file that is not to be unpacked.
+        zipfile.BadZipFile: If the file is not a zip file, or its list of members contradicts the file.
+        ValueError: If it is a zip file that is not safe to unpack.
     """
     if not zipfile.is_zipfile(path):
         raise zipfile.BadZipFile("not a zip file")
@@ -50,7 +50,7 @@ def open_archive(path: Path, *, compressed: bool) -> Iterator[zipfile.ZipFile]:
         archive = zipfile.ZipFile(path)
     except (OSError, zipfile.BadZipFile):
         raise
-    except Exception as error:  # a list of members that is none
+    except Exception as error:  # an invalid list of members
         raise zipfile.BadZipFile(f"{type(error).__name__}: {error}") from error
     with archive:
         members = archive.infolist()
@@ -66,12 +66,12 @@ def _check_members(path: Path, members: list[zipfile.ZipInfo], compressed: bool)
         if member.flag_bits & _ENCRYPTED:
             raise ValueError(f"{path}: its member {member.filename!r} is encrypted: write it without a password")
         if member.filename in seen:
-            raise ValueError(f"{path} holds {member.filename!r} more than once: write it again, with each name once")
+            raise ValueError(f"{path} contains {member.filename!r} more than once: write it again, with each name once")
         seen.add(member.filename)
         if member.compress_type not in methods or member.flag_bits & _PATCHED:
             raise ValueError(
-                f"{path}: its member {member.filename!r} is compressed in a way that is not read (method "
-                f"{member.compress_type}): write it again"
+                f"{path}: its member {member.filename!r} has an unsupported compression (method "
+                f"{member.compress_type}): write it again with deflate"
             )
         if member.header_offset < 0:
             raise zipfile.BadZipFile(f"the member {member.filename!r} starts before the file")

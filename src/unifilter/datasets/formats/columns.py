@@ -1,4 +1,4 @@
-"""Columns that describe nodes become a table, labels and a split, by one rule for every format with named columns."""
+"""Node columns as a table, labels and a split, by one rule for every format with named columns."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from unifilter.datasets.formats.target_columns import TargetColumns, is_target, 
 
 @dataclass(frozen=True, eq=False)
 class NodeColumns:
-    """What the columns of a file say about the nodes.
+    """Contents of the node columns of a file.
 
     Attributes:
-        labels: Class indices; -1 is unknown.
-        class_names: What the classes are called.
-        splits: The split ``"given"``, or none.
+        labels: Class indices; -1 means unknown.
+        class_names: Class names.
+        splits: The split ``"given"``, if there is one.
         table: The columns that describe the nodes.
-        targets: What is to be predicted where it is not one class per node.
+        targets: The values to predict, if the task is not classification.
     """
 
     labels: np.ndarray
@@ -34,7 +34,7 @@ class NodeColumns:
     targets: TargetColumns | None = None
 
     def answers(self) -> dict[str, Any]:
-        """The fields of a :class:`~unifilter.data.NodeDataset` that say what is to be predicted."""
+        """The fields of :class:`~unifilter.data.NodeDataset` for labels and targets."""
         fields: dict[str, Any] = {"labels": torch.from_numpy(self.labels), "class_names": self.class_names}
         if self.targets is None:
             return fields
@@ -45,25 +45,26 @@ class NodeColumns:
 def read_node_columns(
     columns: Mapping[str, Any], ids: Sequence[str] | None, num_nodes: int, where: str, categorical: Collection[str] = ()
 ) -> NodeColumns:
-    """``label`` is the class, ``split`` is train, val or test, and every other column describes the node, but for what
-    :mod:`~unifilter.datasets.formats.target_columns` knows.
+    """Interpret columns by name: ``label`` is the class, ``split`` is train, val or test.
+
+    The columns of :mod:`~unifilter.datasets.formats.target_columns` are targets. All others describe the nodes.
 
     Args:
-        columns: Values by name, one per node; ``None`` is missing.
-        ids: What the nodes are called; ``None`` where that is not known because of another mistake in the file.
-        num_nodes: How many nodes there are.
-        where: What the columns are of, for messages.
-        categorical: Names of columns that are categories whatever their values look like.
+        columns: Values by column name, one per node; ``None`` is missing.
+        ids: Node ids; ``None`` if they could not be read because of another mistake in the file.
+        num_nodes: Number of nodes.
+        where: Name of the table, for messages.
+        categorical: Names of columns to treat as categories even if their values look like numbers or dates.
 
     Raises:
-        ValueError: With one line for everything that is wrong.
+        ValueError: With one line per mistake.
     """
     problems = Problems()
     names = [str(node) for node in range(num_nodes)] if ids is None else ids
     labels = np.full(num_nodes, -1, dtype=np.int64)
     class_names: tuple[str, ...] = ()
     if "label" in columns:
-        # Where the labels are wrong, the split is checked as if all were known.
+        # If the labels are invalid, the split is checked as if all were known.
         labels = np.zeros(num_nodes, dtype=np.int64)
         with problems.collect():
             labels, class_names = encode_labels(columns["label"], names, where)
@@ -87,10 +88,10 @@ def read_node_columns(
 
 
 def encode_labels(values: Sequence[Any], ids: Sequence[str], where: str) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Class indices and the names of the classes.
+    """Class indices and class names.
 
-    The values that occur are the classes, in sorted order: as numbers where all are whole numbers, as text otherwise.
-    A missing value, and -1 among whole numbers, is an unknown label.
+    The classes are the values that occur, in sorted order: numeric order if all are integers, otherwise text order.
+    Missing values, and -1 among integers, are unknown labels.
     """
     known = {index: _label(value) for index, value in enumerate(values) if not _is_missing(value)}
     labels = np.full(len(values), -1, dtype=np.int64)
@@ -98,8 +99,9 @@ def encode_labels(values: Sequence[Any], ids: Sequence[str], where: str) -> tupl
         for index, text in known.items():
             if float(text) % 1 != 0:
                 raise ValueError(
-                    f"{where}: the label of node {ids[index]!r} is {text}, but a class is text or a whole number: name "
-                    "the column target to predict numbers, put them into classes, or rename it to use it as a feature"
+                    f"{where}: the label of node {ids[index]!r} is {text}, but a class must be text or an integer: "
+                    "name the column target to predict numbers, group them into classes, or rename the column to use "
+                    "it as a feature"
                 )
         whole = {index: _whole(text) for index, text in known.items() if float(text) != -1}
         classes: list[Any] = sorted(set(whole.values()))
@@ -114,7 +116,7 @@ def encode_labels(values: Sequence[Any], ids: Sequence[str], where: str) -> tupl
 
 
 def encode_split(values: Sequence[Any], labels: np.ndarray, ids: Sequence[str], where: str) -> tuple[Split, ...]:
-    """The one split that a column with train, val and test describes; nodes without an entry are in none of them."""
+    """The split described by a column with train, val and test. Nodes without a value are in no part."""
     for index, value in enumerate(values):
         if not _is_missing(value) and value not in ("train", "val", "test"):
             raise ValueError(
@@ -131,13 +133,13 @@ def encode_split(values: Sequence[Any], labels: np.ndarray, ids: Sequence[str], 
 
 
 def _label(value: Any) -> str:
-    # A column of whole numbers with gaps arrives as floats: 2.0 is class 2.
+    # pandas reads a column of integers with gaps as floats: 2.0 is class 2.
     return str(int(value)) if _is_number(value) and float(value) % 1 == 0 else str(value)
 
 
 def _whole(text: str) -> int:
     try:
-        return int(text)  # exact, where a float would take two large numbers for one
+        return int(text)  # exact, while a float could merge two large numbers
     except ValueError:
         return int(float(text))
 

@@ -1,4 +1,4 @@
-"""Cora as ``cora.content`` and ``cora.cites``, the form of Sen et al. (2008): named classes, an order of its own."""
+"""Reader for Cora as ``cora.content`` and ``cora.cites`` (Sen et al. 2008), with class names and its own node order."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from unifilter.graph import Graph
 
 
 def read(content: Path, cites: Path) -> NodeDataset:
-    """A citation graph from two text files. Its nodes are in the order of ``content``, which is not Planetoid's.
+    """Read a citation graph from two text files. Nodes are in the order of ``content``, which is not Planetoid's.
 
     Args:
-        content: One paper a line: its identifier, its features, the name of its class.
-        cites: One citation a line: the identifiers of two papers.
+        content: One paper per line: its identifier, its features, its class name.
+        cites: One citation per line: the identifiers of two papers.
     """
     papers: dict[str, int] = {}
     rows, names = [], []
@@ -57,7 +57,7 @@ def _edges(cites: Path, papers: dict[str, int]) -> np.ndarray:
         ends = line.split()
         missing = [paper for paper in ends if paper not in papers]
         if len(ends) != 2 or missing:
-            what = f"names paper {missing[0]}, which has no features" if missing else "must name two papers"
+            what = f"contains paper {missing[0]}, which has no features" if missing else "must contain two papers"
             raise ValueError(f"line {number} of {cites} {what}: download both files again")
         pairs.append([papers[paper] for paper in ends])
     return np.array(pairs, dtype=np.int64).reshape(-1, 2).T

@@ -1,4 +1,4 @@
-"""One college of the Facebook100 collection (Traud et al. 2012), with LINKX's task: tell the gender of a user."""
+"""Reader for the Facebook100 collection (Traud et al. 2012), with LINKX's task: predict the gender of a user."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _COLUMNS = 7
 
 
 def read(path: Path, split_file: Path | None = None) -> NodeDataset:
-    """A friendship graph from its ``.mat`` file.
+    """Read a friendship graph from its ``.mat`` file.
 
-    Labels are the gender column less one, so that -1 is a user who gave none. Features are the other columns,
-    one-hot with one column per value that occurs, a missing entry among them.
+    Labels are the gender column minus one, so that -1 is a missing entry. Features are the other columns, one-hot
+    encoded with one column per value, including the missing value.
 
     Args:
         path: The file, with ``A`` ``[n, n]``, sparse, and ``local_info`` ``[n, 7]``.
@@ -33,7 +33,7 @@ def read(path: Path, split_file: Path | None = None) -> NodeDataset:
     sparse = sp.issparse(adjacency)
     if not sparse or info.shape != (adjacency.shape[0], _COLUMNS):
         raise ValueError(
-            f"{path} must hold a sparse A and a local_info with {_COLUMNS} columns and one row per node, "
+            f"{path} must contain a sparse A and a local_info with {_COLUMNS} columns and one row per node, "
             f"not {list(info.shape)}: download it again"
         )
     info = info.astype(np.int64)

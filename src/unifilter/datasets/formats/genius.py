@@ -1,4 +1,4 @@
-"""Genius, users of a lyrics site with the task of telling marked accounts (Lim & Benson 2021, LINKX)."""
+"""Reader for genius, users of a lyrics site; the task is to find marked accounts (Lim & Benson 2021, LINKX)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from unifilter.graph import Graph
 
 
 def read(path: Path) -> NodeDataset:
-    """The graph from its ``.mat`` file, with ``edge_index`` ``[2, E]``, ``node_feat`` ``[n, d]`` and ``label``."""
+    """Read the graph from its ``.mat`` file, with ``edge_index`` ``[2, E]``, ``node_feat`` ``[n, d]`` and ``label``."""
     edges, features, labels = load_mat(path, ("edge_index", "node_feat", "label"))
     return NodeDataset(
         name=path.stem,

@@ -1,4 +1,4 @@
-"""A GraphML file, read through networkx."""
+"""Reader for GraphML files, based on networkx."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from unifilter.graph import Direction, Graph
 
 
 def read(path: Path, *, direction: Direction = "undirected") -> NodeDataset:
-    """A data set from a GraphML file, by the rule for tables.
+    """Read a data set from a GraphML file, by the same rule as tables.
 
-    The node attribute ``label`` is the class, ``split`` is train, val or test, every other one describes the node and
-    becomes features, see :class:`~unifilter.data.TableEncoder`. The edge attribute ``weight`` is the weight. Defaults
-    that the file declares count; an edge without a weight has weight 1.
+    The node attribute ``label`` is the class, ``split`` is train, val or test, and all others describe the node and
+    become features, see :class:`~unifilter.data.TableEncoder`. The edge attribute ``weight`` is the weight. Default
+    values declared in the file are used; otherwise an edge without a weight has weight 1.
 
     Raises:
-        ValueError: With one line for everything that is wrong with nodes and edges.
+        ValueError: With one line per mistake in nodes and edges.
     """
     path = Path(path)
     if not path.is_file():
@@ -53,7 +53,7 @@ def read(path: Path, *, direction: Direction = "undirected") -> NodeDataset:
 
 
 def _columns(network: Any) -> dict[str, list[Any]]:
-    """The values of each node attribute, in the order of the nodes; ``None`` where a node has none."""
+    """The values of each node attribute, in the order of the nodes; ``None`` if missing."""
     defaults = network.graph.get("node_default", {})
     names = dict.fromkeys([*defaults, *(name for _, attributes in network.nodes(data=True) for name in attributes)])
     return {

@@ -1,4 +1,4 @@
-"""One graph in a numpy ``.npz`` file, in the form of the heterophilous-graphs collection of Platonov et al. (2023)."""
+"""Reader for a graph in an ``.npz`` file, the format of the heterophilous-graphs collection (Platonov et al. 2023)."""
 
 from __future__ import annotations
 
@@ -26,27 +26,27 @@ def read(
     direction: Direction = "undirected",
     self_loops: SelfLoops = "remove",
 ) -> NodeDataset:
-    """A data set from one ``.npz`` file. Pickled objects in it are refused.
+    """Read a data set from one ``.npz`` file. Files with pickled objects are rejected.
 
     Args:
-        path: The file, with the arrays ``node_features`` ``[n, d]``, ``node_labels`` ``[n]`` (-1 where unknown) and
+        path: The file, with the arrays ``node_features`` ``[n, d]``, ``node_labels`` ``[n]`` (-1 if unknown) and
             ``edges`` ``[E, 2]``, each edge once or in both directions; optionally ``edge_weights`` ``[E]`` and
-            ``train_masks``, ``val_masks``, ``test_masks``, bool, ``[splits, n]`` or ``[n]``.
-        split_name: What the rule behind the masks is called.
-        direction: Whether the direction of the edges counts, as in :meth:`unifilter.Graph.from_edges`.
-        self_loops: What becomes of self-loops, as there.
+            ``train_masks``, ``val_masks``, ``test_masks``, boolean, ``[splits, n]`` or ``[n]``.
+        split_name: Name of the rule behind the masks.
+        direction: Whether edges are directed, as in :meth:`unifilter.Graph.from_edges`.
+        self_loops: Treatment of self-loops, as in :meth:`unifilter.Graph.from_edges`.
     """
     with open_npz(path) as file:
         for key in ("node_features", "node_labels", "edges"):
             if key not in file:
                 raise ValueError(f"{path} has no array {key!r}, it has {', '.join(sorted(file)) or 'none'}: add it")
-        # Straight from the file to the form that is kept: the dense matrix is dropped before anything else is read.
+        # Converted at once, so that the dense matrix is released before anything else is read.
         features = pack_features(file["node_features"])
         edges, labels = file["edges"], file["node_labels"]
         weights = file.get("edge_weights")
         if edges.ndim != 2 or edges.shape[1] != 2:
             raise ValueError(
-                f"edges in {path} must have shape [num_edges, 2], one pair of nodes a row, not {list(edges.shape)}: "
+                f"edges in {path} must have shape [num_edges, 2], one pair of nodes per row, not {list(edges.shape)}: "
                 "store edge_index.T"
             )
         splits = _splits(file, path, split_name)
@@ -56,7 +56,7 @@ def read(
             edges.T, num_nodes=features.shape[0], edge_weight=weights, direction=direction, self_loops=self_loops
         ),
         features=features,
-        labels=labels,  # type: ignore[arg-type]  # numbers of any kind, which are checked there
+        labels=labels,  # type: ignore[arg-type]  # numbers of any type, checked by NodeDataset
         splits=splits,
         source=str(path),
     )
@@ -64,16 +64,16 @@ def read(
 
 @contextmanager
 def open_npz(path: Path) -> Iterator[Mapping[str, np.ndarray]]:
-    """The arrays of an ``.npz`` file, each read when it is asked for; damage and pickles become clear errors.
+    """The arrays of an ``.npz`` file, each read on access. Damaged files and pickles raise a ValueError.
 
-    Nothing is allocated for an array before its header agrees with the size of its member, nor for members that are
-    far larger than the file allows.
+    Memory for an array is allocated only after its header agrees with the size of its member, and only if the members
+    are not far larger than the file allows.
     """
     try:
         with open_archive(path, compressed=True) as archive:
             yield _Arrays(archive, path)
     except (zipfile.BadZipFile, NotImplementedError, OSError, EOFError, zlib.error, struct.error) as error:
-        raise ValueError(f"{path} is not a whole .npz file ({error}): download or write it again") from error
+        raise ValueError(f"{path} is not a complete .npz file ({error}): download or write it again") from error
 
 
 class _Arrays(Mapping[str, np.ndarray]):
@@ -105,15 +105,15 @@ class _Arrays(Mapping[str, np.ndarray]):
                 shape, _, dtype = (header.read_array_header_1_0 if version == (1, 0) else header.read_array_header_2_0)(
                     file
                 )
-            except Exception as error:  # a header is read as Python, and may raise what Python raises
+            except Exception as error:  # numpy evaluates a header as a Python literal, which can raise any error
                 raise zipfile.BadZipFile(f"{key} has no readable header: {type(error).__name__}") from error
             stored = member.file_size - file.tell()
         if dtype.hasobject:
             raise ValueError(
-                f"{self._path} holds Python objects, which could run code and are not read: store plain number arrays"
+                f"{self._path} contains Python objects, which could run code and are not read: store numeric arrays"
             )
         if dtype.kind not in "biufcSU" or dtype.itemsize == 0:
-            raise ValueError(f"{self._path}: {key} is of type {dtype}: store plain number arrays")
+            raise ValueError(f"{self._path}: {key} has type {dtype}: store numeric arrays")
         if min(shape, default=0) < 0 or math.prod(shape) * dtype.itemsize != stored:
             raise ValueError(
                 f"{self._path}: {key} should have shape {list(shape)} of {dtype}, but {stored:,} bytes are stored for "
@@ -128,5 +128,5 @@ def _splits(file: Mapping[str, np.ndarray], path: Path, name: str) -> dict[str, 
     for key in _MASKS:
         if key not in there:
             raise ValueError(f"{path} has {there[0]} but no {key}: store all three, or none")
-    # One row a split in the file, one column a split in PyG's form.
+    # One row per split in the file, one column per split in PyG's form.
     return {name: masks_to_splits(name, *(file[key].T for key in _MASKS))}

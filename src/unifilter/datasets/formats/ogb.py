@@ -1,4 +1,4 @@
-"""A node data set of the Open Graph Benchmark (Hu et al. 2020) in its raw form, compressed tables without a header."""
+"""Reader for node data sets of the Open Graph Benchmark (Hu et al. 2020) in raw form: compressed tables, no header."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import torch
 from unifilter.data import NodeDataset, Split, pack_features
 from unifilter.graph import Graph
 
-# The files that are read, relative to the folder of the data set. The first split is by year of publication.
+# Files to read, relative to the folder of the data set. The time split is by year of publication.
 FILES = (
     "raw/edge.csv.gz",
     "raw/node-feat.csv.gz",
@@ -25,7 +25,7 @@ FILES = (
 
 
 def read(folder: Path) -> NodeDataset:
-    """The graph from a folder with ``raw/`` and ``split/time/``, as OGB's own downloader leaves it."""
+    """Read the graph from a folder with ``raw/`` and ``split/time/``, as written by OGB's downloader."""
     edges, features, labels, count, train, val, test = (
         _table(folder / name, np.float32 if "feat" in name else np.int64) for name in FILES
     )
@@ -49,5 +49,5 @@ def _table(path: Path, dtype: type) -> np.ndarray:
     try:
         table: np.ndarray[Any, Any] = np.loadtxt(path, dtype=dtype, delimiter=",", ndmin=2)
     except (OSError, EOFError, zlib.error, ValueError) as error:
-        raise ValueError(f"{path} is not a whole table of numbers ({error}): download it again") from error
+        raise ValueError(f"{path} is not a complete table of numbers ({error}): download it again") from error
     return table

@@ -1,4 +1,4 @@
-"""Cora, Citeseer and Pubmed as Planetoid (Yang et al. 2016) published them: ``ind.NAME.*``, pickles of Python 2."""
+"""Reader for the files of Planetoid (Yang et al. 2016): Cora, Citeseer and Pubmed as pickles of Python 2."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from unifilter.datasets.formats.npz import open_npz
 from unifilter.datasets.formats.unpickling import load_pickle
 from unifilter.graph import Graph
 
-# The files that are read. `ind.NAME.x` is not among them: its rows are the first ones of `allx`.
+# Files to read. `ind.NAME.x` is not needed: its rows are the first rows of `allx`.
 SUFFIXES = ("y", "tx", "ty", "allx", "ally", "graph", "test.index")
-# Planetoid validates on the 500 nodes that follow the training nodes.
+# Planetoid's validation nodes are the 500 nodes after the training nodes.
 _PUBLIC_VALIDATION = 500
 
 
 def read(folder: Path, name: str, split_files: Sequence[Path] = ()) -> NodeDataset:
-    """A citation graph from its ``ind.NAME.*`` files.
+    """Read a citation graph from its ``ind.NAME.*`` files.
 
-    Fifteen nodes of Citeseer have no row in the files. As in every published result, the Geom-GCN masks among them,
-    they get features of zero and class 0; without them the edge homophily would be 0.7377, not 0.7355.
+    Fifteen nodes of Citeseer have no row in the files. As in all published results, including the Geom-GCN masks, they
+    get zero features and class 0. Without them the edge homophily would be 0.7377 instead of 0.7355.
 
     Args:
-        folder: Where the files are.
+        folder: Folder of the files.
         name: ``"cora"``, ``"citeseer"`` or ``"pubmed"``, as in the file names.
         split_files: Geom-GCN's ``NAME_split_0.6_0.2_{i}.npz`` in the order of ``i``.
     """
@@ -43,8 +43,8 @@ def read(folder: Path, name: str, split_files: Sequence[Path] = ()) -> NodeDatas
     ):
         if rows != expected:
             raise ValueError(
-                f"{part[suffix]} has {rows} rows, but the files beside it need {expected}: they are not of one set, "
-                "download all of them again"
+                f"{part[suffix]} has {rows} rows, but the files beside it need {expected}: they do not match, download "
+                "all of them again"
             )
     num_nodes = max(int(test.max()) + 1, known_features.shape[0])
     labels = np.zeros(num_nodes, dtype=np.int64)
@@ -61,7 +61,7 @@ def read(folder: Path, name: str, split_files: Sequence[Path] = ()) -> NodeDatas
 
 
 def geom_gcn_splits(files: Sequence[Path]) -> tuple[Split, ...]:
-    """The 48/32/20 masks of Geom-GCN (Pei et al. 2020), one file a split. Their names say 0.6 and 0.2."""
+    """The 48/32/20 masks of Geom-GCN (Pei et al. 2020), one file per split. The file names say 0.6 and 0.2."""
     masks: dict[str, list[np.ndarray]] = {"train_mask": [], "val_mask": [], "test_mask": []}
     for path in files:
         with open_npz(path) as file:
@@ -84,7 +84,7 @@ def _test_nodes(path: Path) -> np.ndarray:
     try:
         nodes = np.array(path.read_text().split(), dtype=np.int64)
     except ValueError as error:
-        raise ValueError(f"{path} must hold one node index a line ({error}): download it again") from error
+        raise ValueError(f"{path} must contain one node index per line ({error}): download it again") from error
     if not len(nodes):
         raise ValueError(f"{path} is empty: download it again")
     return nodes
@@ -93,10 +93,10 @@ def _test_nodes(path: Path) -> np.ndarray:
 def _sparse(path: Path) -> sp.csr_array:
     matrix = load_pickle(path)
     if not isinstance(matrix, sp.csr_matrix):
-        raise ValueError(f"{path} holds {type(matrix).__name__} where a sparse matrix was expected: download it again")
+        raise ValueError(f"{path} contains {type(matrix).__name__} instead of a sparse matrix: download it again")
     rebuilt = sp.csr_array(matrix)
     try:
-        # Compiled code trusts the indices, so those that come from a file are looked at first.
+        # Compiled code trusts the indices, so indices from a file are checked first.
         rebuilt.check_format(full_check=True)
     except ValueError as error:
         raise ValueError(f"{path} is damaged ({error}): download it again") from error
@@ -106,20 +106,20 @@ def _sparse(path: Path) -> sp.csr_array:
 def _class_columns(path: Path) -> np.ndarray:
     one_hot = load_pickle(path)
     if not isinstance(one_hot, np.ndarray) or one_hot.ndim != 2:
-        raise ValueError(f"{path} holds {type(one_hot).__name__} where a matrix was expected: download it again")
+        raise ValueError(f"{path} contains {type(one_hot).__name__} instead of a matrix: download it again")
     return np.asarray(one_hot.argmax(axis=1))
 
 
 def _edges(path: Path) -> np.ndarray:
     neighbors: dict[Any, Any] = load_pickle(path)
     if not isinstance(neighbors, dict):
-        raise ValueError(f"{path} holds {type(neighbors).__name__} where lists of neighbors were expected")
+        raise ValueError(f"{path} contains {type(neighbors).__name__} instead of lists of neighbors: download it again")
     pairs = [(node, other) for node, others in neighbors.items() for other in others]
     return np.array(pairs, dtype=np.int64).reshape(-1, 2).T
 
 
 def _stacked(known: sp.csr_array, tested: sp.csr_array, test: np.ndarray, num_nodes: int) -> sp.csr_array:
-    """The known rows, then each test row at the place its index gives it."""
+    """The known rows, followed by the test rows at their indices."""
     first, second = known.tocoo(), tested.tocoo()
     rows = np.concatenate([first.row, test[second.row]])
     columns, values = np.concatenate([first.col, second.col]), np.concatenate([first.data, second.data])

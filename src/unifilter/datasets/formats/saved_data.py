@@ -1,4 +1,4 @@
-"""A PyG ``Data``, or a dict of tensors with the same names, saved with ``torch.save``."""
+"""Reader for a PyG ``Data``, or a dict of tensors with the same names, saved with ``torch.save``."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from unifilter.datasets.formats.archives import check_claim, open_archive
 from unifilter.graph import Direction
 
 _TENSORS = ("x", "edge_index", "edge_weight", "y", "train_mask", "val_mask", "test_mask")
-# Those that numpy has too.
+# The types that numpy has as well.
 _DTYPES = (
     torch.bool,
     torch.uint8,
@@ -33,15 +33,15 @@ _DTYPES = (
     torch.float64,
 )
 _SPARSE = (torch.sparse_coo, torch.sparse_csr, torch.sparse_csc)
-# A list of what is in a file is of help as long as it can be read.
+# Maximum number of characters of the list of entries in a message.
 _MOST_LISTED = 200
 
 
 def read(path: Path, *, direction: Direction = "undirected") -> NodeDataset:
-    """A data set from ``x`` and ``edge_index`` and, where they are there, ``edge_weight``, ``y`` (without it all labels
-    are unknown) and the three masks, which become the splits ``"given"``. Other entries are not used.
+    """Read a data set from ``x``, ``edge_index`` and, optionally, ``edge_weight``, ``y`` and three masks.
 
-    The file is never unpickled freely: only tensors, plain containers and PyG's ``Data`` are admitted.
+    Without ``y`` all labels are unknown. The masks become the splits ``"given"``. Other entries are ignored. The file
+    is unpickled with restrictions: only tensors, plain containers and PyG's ``Data`` are allowed.
     """
     path = Path(path)
     if not path.is_file():
@@ -50,7 +50,7 @@ def read(path: Path, *, direction: Direction = "undirected") -> NodeDataset:
     for name in ("x", "edge_index"):
         if entries.get(name) is None:
             there = ", ".join(map(str, entries))[:_MOST_LISTED] or "nothing"
-            raise ValueError(f"{path.name} has no {name!r}: add it and save the file again (there is: {there})")
+            raise ValueError(f"{path.name} has no {name!r}: add it and save the file again (found: {there})")
     fields = {name: _checked_tensor(path, name, entries.get(name)) for name in _TENSORS}
     num_nodes = fields["x"].shape[0] if fields["x"].ndim else 0
     try:
@@ -63,41 +63,41 @@ def read(path: Path, *, direction: Direction = "undirected") -> NodeDataset:
 
 def _load(path: Path) -> dict[Any, Any]:
     try:
-        # torch.save compresses nothing, so that what is in the file is as large as it looks.
+        # torch.save does not compress, so members must be as large in the file as unpacked.
         with open_archive(path, compressed=False) as archive:
-            damaged = archive.testzip()  # torch does not compare checksums
+            damaged = archive.testzip()  # torch does not verify checksums
         if damaged is not None:
             raise zipfile.BadZipFile(f"its member {damaged!r} is damaged")
     except (zipfile.BadZipFile, NotImplementedError, OSError, EOFError, struct.error) as error:
         raise ValueError(
-            f"{path} is no whole file written by torch.save: {error} (torch before 1.6 wrote another form: load and "
-            "save such a file again with a newer torch)"
+            f"{path} is not a complete file written by torch.save: {error} (torch before 1.6 used another format: load "
+            "and save such a file again with a newer torch)"
         ) from error
     try:
         with _admit_data(), without_torch_notices():
             loaded = torch.load(path, map_location="cpu", weights_only=True)
     except pickle.UnpicklingError as error:
         found = re.search(r"GLOBAL (\S+)", str(error))
-        what = f"it holds {found[1]}" if found else "it is damaged, or holds Python objects"
+        what = f"it contains {found[1]}" if found else "it is damaged, or contains Python objects"
         raise ValueError(
-            f"{path} is not read, because reading could run code in it: {what}, where only tensors, plain containers "
-            "and PyG's Data are admitted; write it with torch.save(data.to_dict(), path), with tensors alone"
+            f"{path} is not read, because reading could run code in it: {what}, but only tensors, plain containers "
+            "and PyG's Data are allowed; write it with torch.save(data.to_dict(), path), with tensors alone"
         ) from None
-    except Exception as error:  # a damaged file may raise anything
+    except Exception as error:  # a damaged file can raise any error
         reason = (str(error).strip() or type(error).__name__).splitlines()[0]
-        raise ValueError(f"{path} is no whole file written by torch.save: {reason}") from error
+        raise ValueError(f"{path} is not a complete file written by torch.save: {reason}") from error
     if isinstance(loaded, dict):
         return loaded
     if _is_data(loaded):
         return dict(loaded.to_dict())
     raise ValueError(
-        f"{path} holds a {type(loaded).__name__}, but must hold one Data object or one dict of tensors: "
+        f"{path} contains a {type(loaded).__name__}, but must contain one Data object or one dict of tensors: "
         "save a single graph with torch.save(data.to_dict(), path)"
     )
 
 
 def _admit_data() -> AbstractContextManager[Any]:
-    """Lets torch.load build PyG's Data, where PyG is installed and torch (2.5 or newer) can be told so."""
+    """Allow torch.load to build PyG's Data, if PyG is installed and torch (2.5 or newer) supports it."""
     try:
         from torch_geometric.data.data import Data, DataEdgeAttr, DataTensorAttr
         from torch_geometric.data.storage import GlobalStorage
@@ -112,26 +112,26 @@ def _is_data(loaded: object) -> bool:
 
 
 def _checked_tensor(path: Path, name: str, value: Any) -> Any:
-    """A tensor whose numbers are all in the file, in a form that everything here can read; ``None`` where it is."""
+    """A tensor whose numbers are all in the file, in a form that can be read here; ``None`` for ``None``."""
     if value is None:
         return None
     if not isinstance(value, Tensor):
         raise ValueError(f"{path.name}: {name!r} is a {type(value).__name__}, but must be a tensor")
     value, what = value.detach(), f"{path.name}: {name!r} is"
     if value.device.type != "cpu":
-        raise ValueError(f"{what} on the device {value.device.type!r} and holds no numbers: save it from the CPU")
+        raise ValueError(f"{what} on the device {value.device.type!r} and contains no numbers: save it from the CPU")
     if value.is_nested:
-        raise ValueError(f"{what} a nested tensor, whose rows have lengths of their own: save a matrix")
+        raise ValueError(f"{what} a nested tensor, whose rows differ in length: save a matrix")
     if value.is_quantized:
         raise ValueError(f"{what} quantized ({value.dtype}): save {name}.dequantize()")
     if value.dtype not in _DTYPES:
-        raise ValueError(f"{what} of type {value.dtype}: save {name}.float(), or {name}.long() for whole numbers")
+        raise ValueError(f"{what} of type {value.dtype}: save {name}.float(), or {name}.long() for integers")
     if value.layout == torch.strided:
         _check_stored(value, what, name)
         return value.resolve_neg()
     if name != "x" or value.layout not in _SPARSE or value.ndim != 2 or value.sparse_dim() != 2:
         raise ValueError(f"{what} {value.layout} of shape {list(value.shape)}: save {name}.to_dense()")
-    # Something is kept for each row and each column, though nothing of them may be in the file.
+    # Memory is allocated per row and column, even if the file contains none of their entries.
     check_claim(path, 8 * sum(value.shape), f"features of shape {list(value.shape)}")
     return _checked_sparse(value, what, name)
 
@@ -139,20 +139,20 @@ def _checked_tensor(path: Path, name: str, value: Any) -> Any:
 def _check_stored(value: Tensor, what: str, name: str) -> None:
     if value.numel() * value.element_size() > value.untyped_storage().nbytes():
         raise ValueError(
-            f"{what} of shape {list(value.shape)}, but repeats the same few numbers: save {name}.clone(), which stores "
-            "each of them"
+            f"{what} of shape {list(value.shape)}, but repeats a few stored numbers: save {name}.clone(), which stores "
+            "all of them"
         )
 
 
 def _checked_sparse(value: Tensor, what: str, name: str) -> Tensor:
-    """The same tensor with its indices looked at, which compiled code trusts."""
+    """The same tensor with validated indices, because compiled code trusts them."""
     parts = _parts(value)
     for part in parts:
         _check_stored(part, what, name)
     try:
         with without_torch_notices():
             if value.layout == torch.sparse_coo:
-                # In order and without duplicates, whatever the file says it is.
+                # Coalesced, even if the file claims that the tensor is.
                 indices, values = parts
                 return torch.sparse_coo_tensor(indices, values, value.shape, check_invariants=True).coalesce()
             starts, indices, values = parts
@@ -161,11 +161,11 @@ def _checked_sparse(value: Tensor, what: str, name: str) -> Tensor:
             )
     except RuntimeError as error:
         reason = str(error).splitlines()[0]
-        raise ValueError(f"{what} sparse, and its indices are wrong ({reason}): save it again") from None
+        raise ValueError(f"{what} sparse, and its indices are invalid ({reason}): save it again") from None
 
 
 def _parts(value: Tensor) -> tuple[Tensor, ...]:
-    """What a sparse tensor is made of."""
+    """Component tensors of a sparse tensor."""
     if value.layout == torch.sparse_coo:
         return value._indices(), value._values()
     if value.layout == torch.sparse_csr:

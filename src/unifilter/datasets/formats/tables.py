@@ -1,4 +1,4 @@
-"""A folder with two tables, ``nodes`` and ``edges``, each as .csv or .parquet."""
+"""Reader for a folder with two tables, ``nodes`` and ``edges``, each as .csv or .parquet."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from unifilter.datasets.formats.archives import check_claim
 from unifilter.datasets.formats.columns import read_node_columns
 from unifilter.graph import Direction, Graph
 
-# Text by definition: read as it stands, so that the ids 1, 01 and NA stay three ids.
+# These columns are text: read without conversion, so that the ids 1, 01 and NA stay distinct.
 _TEXT = {"nodes": ("id", "label", "split"), "edges": ("source", "target")}
 
-# How programs write a missing value into a .csv.
+# Common spellings of a missing value in a .csv.
 _MISSING = ["", "nan", "NaN", "NA", "N/A", "null", "NULL", "None", "<NA>"]
 
 
 def read(folder: Path, *, direction: Direction = "undirected") -> NodeDataset:
-    """A data set from ``edges`` (columns source, target and, optionally, weight) and ``nodes``.
+    """Read a data set from ``edges`` (columns source, target and, optionally, weight) and ``nodes``.
 
-    In ``nodes``, the column ``id`` is what edges refer to, ``label`` the class (text or whole numbers; empty, nan or -1
-    is unknown) and ``split`` train, val, test or nothing; only ``id`` must be there. To predict a number instead of a
-    class, name its column ``target``; for several labels per node have columns ``label:NAME`` of 1 and 0. *Every other
-    column describes the node* and becomes features, see :class:`~unifilter.data.TableEncoder`. Other columns of
-    ``edges`` are not used. Nodes are numbered in the order of the rows.
+    In ``nodes``, the column ``id`` is required; edges refer to it. ``label`` is the class (text or integers; empty, nan
+    or -1 means unknown) and ``split`` is train, val, test or empty. To predict a number instead of a class, name its
+    column ``target``; for several labels per node use columns ``label:NAME`` of 1 and 0. *Every other column describes
+    the node* and becomes features, see :class:`~unifilter.data.TableEncoder`. Other columns of ``edges`` are ignored.
+    Nodes are numbered in the order of the rows.
 
     Raises:
-        ValueError: With one line for everything that is wrong in either table.
+        ValueError: With one line per mistake in either table.
     """
     folder = Path(folder)
     if not folder.is_dir():
@@ -49,7 +49,7 @@ def read(folder: Path, *, direction: Direction = "undirected") -> NodeDataset:
     problems.raise_if_any()
     where, ids = nodes_file.name, None
     if len(nodes) == 0:
-        problems.add(f"{where} has no rows: it needs one for each node")
+        problems.add(f"{where} has no rows: add one row per node")
     with problems.collect():
         _require_column(where, nodes, "id")
         ids = read_ids(series_entries(nodes["id"]), "id", where)
@@ -81,9 +81,9 @@ def read(folder: Path, *, direction: Direction = "undirected") -> NodeDataset:
 def _find(folder: Path, table: str) -> Path:
     there = [path for path in (folder / f"{table}.csv", folder / f"{table}.parquet") if path.exists()]
     if not there:
-        raise FileNotFoundError(f"{folder} has neither {table}.csv nor {table}.parquet: put one of them there")
+        raise FileNotFoundError(f"{folder} has neither {table}.csv nor {table}.parquet: add one of them")
     if len(there) == 2:
-        raise ValueError(f"{folder} has both {table}.csv and {table}.parquet: keep the one that counts")
+        raise ValueError(f"{folder} has both {table}.csv and {table}.parquet: delete one of them")
     return there[0]
 
 
@@ -105,13 +105,13 @@ def _read_parquet(pandas: Any, path: Path) -> Any:
     import pyarrow.parquet
 
     stored = pyarrow.parquet.read_metadata(path)
-    # A column of one value takes a few bytes, however many rows it has.
+    # A column with a single value takes a few bytes, however many rows it has.
     check_claim(path, 8 * stored.num_rows * max(stored.num_columns, 1), f"{stored.num_rows:,} rows")
     return pandas.read_parquet(path)
 
 
 def _read_csv(pandas: Any, path: Path) -> Any:
-    # Read as a row, because pandas changes names that are empty or come twice.
+    # Read as a row, because pandas changes empty and duplicate names.
     header = pandas.read_csv(path, nrows=1, header=None, dtype=str, keep_default_na=False).iloc[0].tolist()
     if "" in header:
         raise ValueError("a column has no name; if it is the index of a data frame, write the file with index=False")
@@ -127,18 +127,18 @@ def _read_csv(pandas: Any, path: Path) -> Any:
 def _require_column(where: str, table: Any, name: str) -> None:
     if name not in table:
         listed = ", ".join(table.columns) or "none"
-        raise ValueError(f"{where} has no column {name!r}: rename the one that is meant (there are: {listed})")
+        raise ValueError(f"{where} has no column {name!r}: add it, or rename a column (found: {listed})")
 
 
 def _read_edges(
     where: str, edges: Any, ids: Sequence[str] | None, nodes_where: str
 ) -> tuple[list[str], list[str], np.ndarray | None]:
-    """The ids at both ends of the edges, and the weights where there are any.
+    """The ids at both ends of the edges, and the weights if there are any.
 
     Args:
         where: The table of edges, for messages.
         edges: The table of edges.
-        ids: The ids of the nodes; ``None`` where they could not be read, and ends of edges cannot be looked up.
+        ids: Node ids; ``None`` if they could not be read, so that the ends of edges cannot be checked.
         nodes_where: The table of nodes, for messages.
     """
     problems = Problems()
@@ -155,7 +155,7 @@ def _read_edges(
             first = pairs[unknown[0]]
             end = next(end for end in first if end not in known)
             problems.add(
-                f"{where}: row {unknown[0] + 1} ({first[0]} -> {first[1]}) names {end!r}, which is no id in "
+                f"{where}: row {unknown[0] + 1} ({first[0]} -> {first[1]}) contains {end!r}, which is not an id in "
                 f"{nodes_where}: add the node or drop the edge{_in_all(len(unknown))}"
             )
     weight = None
@@ -167,13 +167,13 @@ def _read_edges(
 
 
 def _weights(where: str, column: Any, pairs: Sequence[tuple[str, ...]] | None) -> np.ndarray:
-    """The weights, non-negative numbers; ``pairs`` are the ends of the edges, for messages."""
+    """Edge weights, non-negative numbers. ``pairs`` are the ends of the edges, for messages."""
     try:
         weight = recognize(series_values(column), lambda row: f"row {row + 1}")
     except ValueError as error:
         raise ValueError(f"{where}: column 'weight' {error}") from None
     if weight.dtype.kind != "f":
-        raise ValueError(f"{where}: column 'weight' must hold numbers only: correct it or rename the column")
+        raise ValueError(f"{where}: column 'weight' must contain only numbers: correct it or rename the column")
     problems = Problems()
     for wrong, what in ((np.isnan(weight), "no weight: fill it in"), (weight < 0, "a negative weight: correct it")):
         if wrong.any():

@@ -1,7 +1,7 @@
-"""Columns with what is to be predicted, where it is not one class per node: numbers, or several labels.
+"""Columns with values to predict other than a single class: numbers, or several labels.
 
-``target`` holds a number to predict, ``target:NAME`` one of several. ``label:NAME`` says whether a node has the label
-NAME: 1 or true, 0 or false, nothing where it is not known.
+``target`` is a number to predict, ``target:NAME`` one of several. ``label:NAME`` says whether a node has the label
+NAME: 1 or true, 0 or false, or empty if unknown.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ _NUMBER, _NUMBERS, _LABELS = "target", "target:", "label:"
 
 @dataclass(frozen=True, eq=False)
 class TargetColumns:
-    """What the columns say.
+    """Targets read from columns.
 
     Attributes:
         task: ``"regression"`` or ``"multilabel"``.
-        targets: ``[num_nodes, targets]``, NaN where unknown.
-        names: What the targets or labels are called.
+        targets: ``[num_nodes, targets]``, NaN if unknown.
+        names: Names of the targets or labels.
     """
 
     task: TaskName
@@ -35,17 +35,17 @@ class TargetColumns:
 
 
 def is_target(name: str) -> bool:
-    """Whether a column is one of these."""
+    """Whether a column is a target column."""
     return name == _NUMBER or name.startswith((_NUMBERS, _LABELS))
 
 
 def read_targets(columns: Mapping[str, Any], ids: Sequence[str], where: str) -> TargetColumns | None:
-    """The targets among the columns of a table; ``None`` where there are none.
+    """The targets among the columns of a table, or ``None``.
 
     Args:
-        columns: Values by name, one per node.
-        ids: What the nodes are called.
-        where: What the columns are of, for messages.
+        columns: Values by column name, one per node.
+        ids: Node ids.
+        where: Name of the table, for messages.
     """
     named = [name for name in columns if is_target(name)]
     if not named:
@@ -54,7 +54,7 @@ def read_targets(columns: Mapping[str, Any], ids: Sequence[str], where: str) -> 
     if len(kinds) > 1:
         listed = ", ".join(map(repr, (name for name in columns if is_target(name) or name == "label")))
         raise ValueError(
-            f"{where} has {listed}, which are to be predicted in different ways: keep label (a class), or target "
+            f"{where} has {listed}, which belong to different tasks: keep label (a class), or target "
             "columns (numbers), or label: columns (several labels per node), and drop or rename the others"
         )
     task: TaskName = "multilabel" if named[0].startswith(_LABELS) else "regression"
@@ -79,13 +79,13 @@ def _numbers(name: str, values: Any, task: TaskName, ids: Sequence[str], where: 
     if column.dtype == object and all(value is None or isinstance(value, bool) for value in column):
         column = np.array([np.nan if value is None else float(value) for value in column])
     if column.dtype.kind != "f":
-        what = "1 or 0" if task == "multilabel" else "numbers; a class goes into a column named label"
-        raise ValueError(f"{where}: column {name!r} holds text or dates, and is to be predicted: write {what}")
+        what = "1 or 0" if task == "multilabel" else "numbers; a class belongs in a column named label"
+        raise ValueError(f"{where}: column {name!r} is a target, but contains text or dates: write {what}")
     if task == "multilabel":
         wrong = np.flatnonzero(~(np.isnan(column) | (column == 0) | (column == 1)))
         if len(wrong):
             raise ValueError(
-                f"{where}: column {name!r} holds {column[wrong[0]]:g} at node {ids[wrong[0]]!r}: a label is 1 (there), "
-                "0 (not there) or nothing (unknown)"
+                f"{where}: column {name!r} contains {column[wrong[0]]:g} at node {ids[wrong[0]]!r}: a label must be 1 "
+                "(present), 0 (absent) or empty (unknown)"
             )
     return column

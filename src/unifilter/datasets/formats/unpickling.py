@@ -1,4 +1,4 @@
-"""Pickled arrays, read without running anything from the file: only numpy, scipy's CSR and containers are admitted."""
+"""Safe unpickling of arrays: only numpy arrays, scipy CSR matrices and containers are allowed."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ import scipy.sparse as sp
 
 
 def load_pickle(path: Path) -> Any:
-    """The object in a pickle file of any age, Python 2 included."""
+    """Load the object in a pickle file of any age, including Python 2."""
     with path.open("rb") as file:
         return _load(file, path)
 
 
 def load_object_array(path: Path) -> np.ndarray:
-    """The objects of a ``.npy`` file that numpy itself would read only with ``allow_pickle=True``."""
+    """Load the objects of a ``.npy`` file that numpy itself would read only with ``allow_pickle=True``."""
     with path.open("rb") as file:
         try:
             header = np.lib.format
             version = header.read_magic(file)
             _, _, dtype = (header.read_array_header_1_0 if version == (1, 0) else header.read_array_header_2_0)(file)
         except ValueError as error:
-            raise ValueError(f"{path} is not a whole .npy file ({error}): download it again") from error
+            raise ValueError(f"{path} is not a complete .npy file ({error}): download it again") from error
         if not dtype.hasobject:
-            raise ValueError(f"{path} holds plain {dtype} numbers where a list of splits was expected")
+            raise ValueError(f"{path} contains plain {dtype} numbers instead of a list of splits: download it again")
         return np.asarray(_load(file, path))
 
 
@@ -36,12 +36,12 @@ def _load(file: IO[bytes], path: Path) -> Any:
         return _ArraysOnly(file, encoding="latin1").load()
     except _RefusedError as refused:
         raise ValueError(f"{path} {refused}: it was not read; get the file from its own project") from None
-    except Exception as error:  # a damaged pickle may raise anything
+    except Exception as error:  # a damaged pickle can raise any error
         raise ValueError(f"{path} is damaged ({type(error).__name__}: {error}): download it again") from error
 
 
 class _RefusedError(Exception):
-    """The pickle asks for something that arrays do not need."""
+    """The pickle refers to an object that arrays do not need."""
 
 
 class _ArraysOnly(pickle.Unpickler):
@@ -49,10 +49,10 @@ class _ArraysOnly(pickle.Unpickler):
         try:
             return _ADMITTED[module, name]
         except KeyError:
-            raise _RefusedError(f"wants to load {module}.{name}, which is no array or container") from None
+            raise _RefusedError(f"wants to load {module}.{name}, which is not an array or container") from None
 
 
-# What pickled arrays are made of, under the names they had and have. Nothing is imported because a file names it.
+# Components of pickled arrays, under their old and current names. A name in a file never causes an import.
 _ADMITTED: dict[tuple[str, str], Any] = {
     ("numpy", "ndarray"): np.ndarray,
     ("numpy", "dtype"): np.dtype,

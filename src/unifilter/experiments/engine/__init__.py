@@ -1,1 +1,1 @@
-"""Plans experiments, runs what is missing in parallel, and stores every result."""
+"""Plans experiments, runs missing cells in parallel, and stores every result."""

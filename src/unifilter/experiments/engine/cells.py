@@ -1,4 +1,4 @@
-"""A cell: one measurement that an experiment needs, and the key under which its result is kept."""
+"""A cell is one measurement of an experiment. Its key identifies the stored result."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ class Cell:
     """One measurement.
 
     Attributes:
-        measure: What is measured: a name in :data:`unifilter.experiments.measures.MEASURES`.
-        dataset: The data, by a name that :class:`unifilter.experiments.engine.sources.Sources` knows.
-        at: Where in the table or figure the result belongs; no part of the key.
-        split: The rule of the split; empty where none is needed.
-        index: Which of its splits.
-        method: The method that is trained; empty where none is.
-        settings: Everything else that the result depends on; of a method, all its hyper-parameters.
+        measure: What to measure: a name in :data:`unifilter.experiments.measures.MEASURES`.
+        dataset: Name of the data, as in :class:`unifilter.experiments.engine.sources.Sources`.
+        at: Position of the result in the table or figure; not part of the key.
+        split: Name of the split rule; empty if no split is needed.
+        index: Index of the split.
+        method: Method to train; empty if none.
+        settings: Everything else that the result depends on; for a method, all its hyperparameters.
     """
 
     measure: str
@@ -41,21 +41,21 @@ class Cell:
         return f"{self.dataset} {self.method or self.measure}{split}{f' ({where})' if where else ''}"
 
 
-# Where the settings of a cell say what is tried for those that are left open.
+# Key for the alternatives of settings that a cell leaves open.
 CANDIDATES = "candidates"
 
-# What a key is made of. The name of the data set is for people: its checksum counts.
+# The entries of a key. The name of the data set is not one of them, because its checksum identifies the data.
 IDENTITY = ("measure", "method", "version", "checksum", "split", "index", "settings")
 
 
 def identity_of(cell: Cell, checksum: str, split: str, version: int) -> dict[str, Any]:
-    """What makes two cells the same: they are never run twice.
+    """The identity of a cell. Cells with the same identity are run only once.
 
     Args:
         cell: The cell.
-        checksum: Of the data.
-        split: The full name of the split's rule.
-        version: Of the method, or of the measurement where no method is trained.
+        checksum: Checksum of the data.
+        split: Full name of the split rule.
+        version: Version of the method, or of the measurement if no method is trained.
     """
     return {
         "measure": cell.measure,
@@ -69,7 +69,7 @@ def identity_of(cell: Cell, checksum: str, split: str, version: int) -> dict[str
 
 
 def key_of(identity: Mapping[str, Any]) -> str:
-    """The key of an identity; further entries, such as the name of the data set, do not count."""
+    """The key of an identity. Other entries, such as the name of the data set, are ignored."""
     parts = {name: identity[name] for name in IDENTITY}
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
@@ -84,23 +84,23 @@ def method_cell(
     changes: Mapping[str, Any] | None = None,
     preset: str | None = None,
 ) -> Cell:
-    """Training one method on one split.
+    """A cell that trains one method on one split.
 
     Args:
-        method: Its name.
-        dataset: The data.
-        metric: How it is scored.
-        at: Where the result belongs.
-        split: The rule of the split.
-        index: Which of its splits.
+        method: Name of the method.
+        dataset: Name of the data.
+        metric: The metric.
+        at: Position of the result.
+        split: Name of the split rule.
+        index: Index of the split.
         changes: Settings that differ from the published ones, or from the defaults.
-        preset: Whose published settings are used; ``None`` takes the defaults.
+        preset: Data set whose published settings are used; ``None`` uses the defaults.
     """
     built = find_method(method).preset(preset, split=split, metric=metric, **(changes or {}))
     settings = built.plain_settings()
     candidates = built.candidates()
     if len(candidates) > 1:
-        # What is chosen depends on what there is to choose from.
+        # The chosen settings depend on the alternatives.
         settings[CANDIDATES] = [
             {name: value for name, value in one.plain_settings().items() if value != settings[name]}
             for one in candidates

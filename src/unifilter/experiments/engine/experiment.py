@@ -1,4 +1,4 @@
-"""What an experiment is: the cells it needs, and what it makes of their results."""
+"""Base class of experiments: the cells they need, and the presentation of the results."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ SIX_GRAPHS = ("cora", "citeseer", "pubmed", "actor", "chameleon", "squirrel")
 
 @dataclass(frozen=True)
 class Options:
-    """Which part of an experiment is run.
+    """Which part of an experiment to run.
 
     Attributes:
-        datasets: These instead of the experiment's own.
-        methods: Only these, by the name of the method.
-        splits: At most so many splits.
-        epochs: At most so many epochs, for a trial run.
-        trials: Where every method is tuned, so many settings are tried on each split; ``None`` keeps the defaults.
+        datasets: Data sets to run instead of those of the experiment.
+        methods: Names of the methods to run. Default: all.
+        splits: Maximum number of splits.
+        epochs: Maximum number of epochs, for a trial run.
+        trials: Number of tuning trials per split, for experiments that tune every method; ``None`` for the default.
     """
 
     datasets: tuple[str, ...] | None = None
@@ -50,38 +50,38 @@ class Options:
 
     @property
     def changes(self) -> dict[str, Any]:
-        """Settings that every trained method gets."""
+        """Settings applied to every trained method."""
         return {} if self.epochs is None else {"epochs": self.epochs}
 
 
 class Experiment(ABC):
-    """One table or figure: a small file each.
+    """One table or figure, in a small file.
 
-    A subclass names its data sets and says which cells it needs and how their rows are shown; a shared runner does the
-    rest. Rows come back with the ``at`` of their cell.
+    A subclass lists its data sets, the cells it needs, and the presentation of their rows. A shared runner does the
+    rest. Rows are returned with the ``at`` of their cell.
     """
 
     name: ClassVar[str]
     title: ClassVar[str]
     place: ClassVar[str] = "not in the paper"
     datasets: ClassVar[tuple[str, ...]]
-    # Whether other data sets can be asked for.
+    # Whether other data sets can be requested.
     open_to_others: ClassVar[bool] = True
 
     @abstractmethod
     def cells(self, dataset: str, facts: Facts, options: Options) -> list[Cell]:
-        """What is measured on one data set."""
+        """The cells of one data set."""
 
     @abstractmethod
     def present(self, rows: Sequence[Row]) -> Presentation:
-        """What is shown of the rows that are there: all, some or none."""
+        """Present the available rows: all, some or none."""
 
     def methods(self) -> Sequence[str]:
-        """Methods that need to be named before data is loaded, for they may need an extra."""
+        """Methods to check before data is loaded, because they may need an extra."""
         return ()
 
     def sources_of(self, dataset: str) -> tuple[str, ...]:
-        """The data that stands for a data set: itself, or what is made of it."""
+        """The data used for a data set: itself, or data derived from it."""
         return (dataset,)
 
     @property
@@ -90,7 +90,7 @@ class Experiment(ABC):
 
 
 def split_indices(rule: str, facts: Facts, options: Options) -> range:
-    """The splits that are run, by their numbers."""
+    """Indices of the splits to run."""
     return range(min(options.splits, number_of_splits(rule, facts)))
 
 
@@ -105,7 +105,7 @@ def trained(
     changes: dict[str, Any] | None = None,
     preset: str | None = None,
 ) -> list[Cell]:
-    """Training a method on every split that is asked for; nothing where the method is not."""
+    """Cells that train a method on every requested split; empty if the method was not requested."""
     if not options.wants(method):
         return []
     all_changes = {**(changes or {}), **options.changes}
@@ -116,10 +116,10 @@ def trained(
 
 
 def method_of(label: str) -> str | None:
-    """The method behind a label of the paper, such as ``"GPR-GNN"``; ``None`` where there is none yet.
+    """The method for a label of the paper, such as ``"GPR-GNN"``; ``None`` if there is none.
 
-    Spelling does not matter, and a method may leave out the ``GNN`` at the end: methods that come later are found. Plus
-    signs do, where they tell two methods apart.
+    Spelling is ignored, and the name of a method may lack a final ``GNN``, so that methods added later are found. Plus
+    signs are compared if they distinguish two methods.
     """
     wanted = _letters(label)
     found = [name for name in METHODS if _letters(name) in (wanted, wanted.removesuffix("gnn"))]

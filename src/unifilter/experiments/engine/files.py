@@ -1,4 +1,4 @@
-"""Files that are whole whenever they are there."""
+"""Atomic writing of files."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from unifilter._internal.files import whole_file
 
 
 def write_whole(path: Path, content: str | bytes) -> None:
-    """Writes a file, and the folders it is in; whoever reads it finds all of it or the one before."""
+    """Write a file atomically, creating its folders. Readers see either the complete file or the previous one."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with whole_file(path) as file:
         file.write(content.encode("utf-8") if isinstance(content, str) else content)

@@ -1,4 +1,4 @@
-"""What a result was measured with: the machine and the versions, and nothing that would tell whose machine it is."""
+"""Description of machine and versions for results, without anything that identifies the owner."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _PACKAGES = ("unifilter", "torch", "numpy", "scipy", "numba", "scikit-learn", "t
 
 
 def describe_machine() -> dict[str, str]:
-    """Cores, memory, processor, and the versions of Python and of what computes."""
+    """Processor, cores, memory, and versions of Python and packages."""
     facts = {
         "processor": _processor(),
         "cores": str(os.cpu_count()),
@@ -39,5 +39,5 @@ def _processor() -> str:
 def _memory_bytes() -> int:
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):  # not everywhere
+    except (AttributeError, ValueError, OSError):  # not available on every platform
         return 0

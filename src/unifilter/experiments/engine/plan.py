@@ -1,4 +1,4 @@
-"""From an experiment to the cells it needs, each with its key; what cannot be had is named and left out."""
+"""Plans the cells of an experiment with their keys. Unavailable data is reported and left out."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from unifilter.experiments.measures import version_of
 
 @dataclass(frozen=True)
 class PlannedCell:
-    """A cell that can be run: its split has the full name of its rule."""
+    """A cell ready to run, with the full name of its split rule."""
 
     cell: Cell
     identity: dict[str, Any]
@@ -23,12 +23,12 @@ class PlannedCell:
 
 @dataclass
 class Plan:
-    """What an experiment needs.
+    """The cells of an experiment.
 
     Attributes:
         experiment: The experiment.
-        cells: In the order in which they are run, a data set after the other.
-        checksums: Of the data that is used.
+        cells: The cells in running order, grouped by data set.
+        checksums: Checksums of the data.
         left_out: What cannot be measured, and why.
     """
 
@@ -39,11 +39,11 @@ class Plan:
 
 
 class Planner:
-    """Plans experiments; looks at every data set once.
+    """Plans experiments. Each data set is loaded only once.
 
     Args:
-        sources: Where data comes from.
-        options: Which part is run.
+        sources: The data.
+        options: The part to run.
     """
 
     def __init__(self, sources: Sources, options: Options) -> None:
@@ -55,8 +55,8 @@ class Planner:
 
         Args:
             experiment: The experiment.
-            alone: Whether it is the only one. Among others it takes those of the data sets asked for that are its own,
-                which may be none.
+            alone: Whether it is the only experiment. One of several runs only those of the requested data sets that are
+                its own, possibly none.
         """
         plan = Plan(experiment)
         for dataset in self._datasets(experiment, alone):
@@ -67,7 +67,7 @@ class Planner:
                     continue
                 cells = experiment.cells(source, facts, self.options)
                 if not cells:
-                    plan.left_out.append(f"{source}: no method and split that was asked for")
+                    plan.left_out.append(f"{source}: none of the requested methods and splits")
                     continue
                 plan.checksums[source] = facts.checksum
                 plan.cells += [_planned(cell, facts) for cell in cells]
@@ -84,7 +84,7 @@ class Planner:
             return own
         if len(own) < len(asked) and not experiment.open_to_others:
             other = next(name for name in asked if name not in own)
-            raise ValueError(f"{experiment.name} is about {', '.join(experiment.datasets)}, not {other!r}: drop it")
+            raise ValueError(f"{experiment.name} uses {', '.join(experiment.datasets)}, not {other!r}: drop it")
         return asked
 
     def _facts_of(self, source: str) -> Facts | DatasetNotFoundError:

@@ -1,4 +1,4 @@
-"""What a person sees while cells run: a live table on a terminal, plain lines in a pipe; on stderr."""
+"""Progress on stderr while cells run: a live table on a terminal, plain lines in a pipe."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from unifilter.experiments.engine.plan import PlannedCell
 
 
 class RunProgress(AbstractContextManager["RunProgress"]):
-    """Cells done and left for each data set, and the time that is left.
+    """Cells done and left for each data set, and the estimated time left.
 
     Args:
-        title: What is being run.
-        cells: What is to be run.
-        done: How many cells were done before.
-        workers: How many run at once.
+        title: Name of the experiment.
+        cells: The cells to run.
+        done: Number of cells done before.
+        workers: Number of parallel processes.
         enabled: ``False`` shows nothing.
     """
 
@@ -60,7 +60,7 @@ class RunProgress(AbstractContextManager["RunProgress"]):
         self._tell(planned, f"failed, {message}")
 
     def seconds_left(self) -> float | None:
-        """What cells of the same kind took, or all cells on average, over the number of processes."""
+        """Estimate from the times of cells of the same kind, or of all cells, divided by the number of processes."""
         every = [seconds for several in self._seconds.values() for seconds in several]
         if not every:
             return None
@@ -72,7 +72,7 @@ class RunProgress(AbstractContextManager["RunProgress"]):
         return total / self.workers
 
     def table(self) -> Any:
-        """The state as a table of rich."""
+        """The state as a rich table."""
         from rich.table import Table
         from rich.text import Text
 
@@ -82,7 +82,7 @@ class RunProgress(AbstractContextManager["RunProgress"]):
         for dataset in dict.fromkeys(planned.cell.dataset for planned in self.cells):
             total = sum(planned.cell.dataset == dataset for planned in self.cells)
             left = sum(planned.cell.dataset == dataset for planned in self._left.values())
-            # As text, so that brackets are not taken for markup.
+            # As Text, so that rich does not read brackets as markup.
             table.add_row(dataset, str(total - left), str(left), Text(self._last.get(dataset, "")))
         return table
 
@@ -103,7 +103,7 @@ class RunProgress(AbstractContextManager["RunProgress"]):
 
 
 def duration(seconds: float) -> str:
-    """Seconds in words, such as ``"3 min"``."""
+    """Format a duration, such as ``"3 min"``."""
     if seconds < 90:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

@@ -1,4 +1,4 @@
-"""One command: plan, run what is missing, and write what came out."""
+"""Plan experiments, run missing cells, and write the results."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ _STORE = "cells.db"
 
 @dataclass
 class Reproduced:
-    """What a run came to.
+    """The outcome of a reproduction.
 
     Attributes:
-        folder: Where the output is.
-        ran: How many cells were run now.
-        reused: How many were done before.
-        failures: Messages of the cells that failed.
+        folder: The output folder.
+        ran: Number of cells run now.
+        reused: Number of cells done before.
+        failures: Messages of failed cells.
         left_out: What could not be measured, and why.
-        pages: The reports, by experiment; ``"all"`` has every experiment.
+        pages: Paths of the reports by experiment; ``"all"`` contains every experiment.
     """
 
     folder: Path
@@ -59,28 +59,28 @@ def reproduce(
     command: str = "reproduce(...)",
     notify: Callable[[str], None] = lambda message: None,
 ) -> Reproduced:
-    """Runs experiments and writes rows, pictures and reports.
+    """Run experiments and write rows, plots and reports.
 
-    Rows that ship with the package do not count as done: everything is measured here. See
-    :func:`unifilter.experiments.engine.results.stored_results` for showing those.
+    Rows that ship with the package do not count as done: everything is measured here. To show them, use
+    :func:`unifilter.experiments.engine.results.stored_results`.
 
     Args:
-        experiments: One or more.
-        folder: Where the output and the store of finished cells are.
-        options: Which part is run.
-        sources: Where data comes from.
-        workers: How many processes.
-        known: CSV files of rows, or folders of them, that count as done.
-        resume: Whether what the folder holds counts as done; otherwise its store is moved aside.
-        stored: Whether to run nothing and write what the folder holds.
+        experiments: The experiments.
+        folder: Folder of the output and of the store of finished cells.
+        options: The part to run.
+        sources: The data.
+        workers: Number of processes.
+        known: CSV files of rows, or folders of them, to reuse.
+        resume: Whether to reuse rows in the folder; otherwise its store is moved aside.
+        stored: Run nothing and write what the folder contains.
         verbose: Whether to show progress.
-        command: How to repeat it, for the report.
-        notify: Is told what a person should know, such as a damaged store.
+        command: The command to repeat it, for the report.
+        notify: Called with messages for the user, for example about a damaged store.
     """
     check_count("workers", workers, "pass 1 to run everything in this process")
-    check_count("splits", options.splits, "pass how many splits to run")
+    check_count("splits", options.splits, "pass the number of splits to run")
     if stored and not resume:
-        raise ValueError("resume=False counts nothing as done, so stored=True has nothing to show: pass only one")
+        raise ValueError("resume=False ignores stored rows, so stored=True has nothing to show: pass only one of them")
     for method in {name for one in experiments for name in one.methods() if options.wants(name) and not stored}:
         METHODS[method].check_installed()
     done_before = by_key(find_rows(known))
@@ -94,7 +94,7 @@ def reproduce(
     with Store(store_path) as store:
         if store.set_aside is not None:
             notify(
-                f"{store_path} was damaged: it is kept as {store.set_aside}, and its cells have to be run again. Reuse "
+                f"{store_path} was damaged: it is kept as {store.set_aside}, and its cells must be run again. Reuse "
                 "rows that were written to results.csv files with known=[...]."
             )
         for plan in plans:
@@ -102,7 +102,7 @@ def reproduce(
             missing = [planned for key, planned in wanted.items() if key not in store and key not in done_before]
             result.reused += len(wanted) - len(missing)
             if stored and wanted and len(missing) == len(wanted):
-                plan.left_out.append("nothing of it is done yet")
+                plan.left_out.append("no cell is done yet")
             elif wanted:
                 now = [] if stored else missing
                 failures = {} if stored else _run(plan, now, store, sources, workers, verbose, result)
@@ -142,7 +142,7 @@ def _write(
     command: str,
     result: Reproduced,
 ) -> Section:
-    """Rows, pictures and the report of one experiment, of which some cells were run now."""
+    """Write rows, plots and the report of one experiment."""
     experiment, own = plan.experiment, folder / plan.experiment.name
     rows: list[Row] = []
     ran, before = {planned.key for planned in now}, 0
@@ -154,7 +154,7 @@ def _write(
     write_rows(own / "results.csv", rows)
     presentation = experiment.present(rows)
     if options.epochs is not None:
-        presentation.notes.insert(0, f"A trial run of at most {options.epochs} epochs: its scores mean little.")
+        presentation.notes.insert(0, f"A trial run of at most {options.epochs} epochs: its scores are not comparable.")
     picture = None
     if presentation.draw is not None:
         svg = own / f"{experiment.name}.svg"

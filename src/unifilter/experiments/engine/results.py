@@ -1,4 +1,4 @@
-"""Stored rows beside what the paper reports: nothing is run, and no data set is needed."""
+"""Shows stored rows beside the paper's results, without running anything or loading data sets."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _DISCUSSION = "discussion.md"
 
 
 def stored_results(experiments: Sequence[Experiment], places: Sequence[Path] = ()) -> list[Shown]:
-    """What stored rows show.
+    """Present stored rows.
 
     Args:
-        experiments: Which to show; those without rows are left out.
-        places: CSV files of rows, or folders of them; by default the rows that ship with the package.
+        experiments: The experiments to show; those without rows are left out.
+        places: CSV files of rows, or folders of them. Default: the rows that ship with the package.
     """
     places = places or [PACKAGED_ROWS]
     rows = find_rows(places)
@@ -33,21 +33,21 @@ def stored_results(experiments: Sequence[Experiment], places: Sequence[Path] = (
     if not shown:
         what = experiments[0].name if len(experiments) == 1 else "an experiment"
         raise ValueError(
-            f"no rows of {what} in {', '.join(map(str, places))}: run it first, or pass files that have some"
+            f"no rows of {what} in {', '.join(map(str, places))}: run it first, or pass files with its rows"
         )
     return shown
 
 
 def write_results(shown: Sequence[Shown], folder: Path, command: str) -> dict[str, Path]:
-    """Writes rows, pictures and a report for each experiment, and one report of all where there are several.
+    """Write rows, plots and a report for each experiment, and one report for all if there are several.
 
     Args:
         shown: The experiments.
-        folder: Gets a folder for each of them.
-        command: How to write it again, for the report.
+        folder: Output folder, with a subfolder for each experiment.
+        command: The command to write it again, for the report.
 
     Returns:
-        The reports, by experiment; ``"all"`` has every experiment.
+        The paths of the reports by experiment; ``"all"`` contains every experiment.
     """
     sections, pages = [], {}
     for experiment, presentation, rows in shown:
@@ -77,17 +77,17 @@ def write_results(shown: Sequence[Shown], folder: Path, command: str) -> dict[st
 
 
 def write_results_page(experiments: Sequence[Experiment], places: Sequence[Path], page: Path, command: str) -> int:
-    """Writes the page of results for the documentation, its pictures into a folder beside it, and the discussion.
+    """Write the results page of the documentation, with its plots in a folder beside it, and the discussion.
 
     Args:
-        experiments: Which to show; those without rows are left out.
-        places: CSV files of rows, or folders of them; the templates in Markdown that a folder has become the page
-            ``discussion.md``, with every figure filled in. By default the rows that ship with the package.
+        experiments: The experiments to show; those without rows are left out.
+        places: CSV files of rows, or folders of them. The Markdown templates in a folder become the page
+            ``discussion.md``, with every number filled in. Default: the rows that ship with the package.
         page: The Markdown file.
-        command: What is said to have written it.
+        command: The command to mention on the page.
 
     Returns:
-        The number of rows that are shown.
+        The number of rows shown.
     """
     places = places or [PACKAGED_ROWS]
     shown, pictures = stored_results(experiments, places), {}

@@ -1,4 +1,4 @@
-"""Rows as CSV files, plain or gzipped: what an experiment writes, and what counts as done when it is found."""
+"""Rows of results as CSV files, plain or gzipped."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from unifilter.experiments.engine.files import write_whole
 
 Row = dict[str, Any]
 
-# To be shown beside what is reported; a run does not count them as done. Gzipped: the package stays small.
+# Shown beside the paper's results; a run does not reuse them. Gzipped to keep the package small.
 PACKAGED_ROWS = Path(__file__).parent.parent / "results"
 
-# Columns that are plain text; every other holds JSON, so that numbers and lists come back as they were.
+# Columns with plain text. All others contain JSON, so that numbers and lists are preserved.
 _TEXT = ("experiment", "dataset", "measure", "method", "checksum", "split")
 _COLUMNS = ("experiment", "at", "dataset", "measure", "method", "version", "split", "index", "checksum", "settings")
 
 
 def write_rows(path: Path, rows: Sequence[Row]) -> None:
-    """One line a row: what it is, then its outcome, a column for each name that occurs.
+    """Write one line per row: its identity, then its outcome, with a column for each name that occurs.
 
-    A name that ends in ``.gz`` is written gzipped, without a time stamp: the same rows give the same bytes.
+    If the name ends in ``.gz``, the file is gzipped without a time stamp, so that the same rows give the same bytes.
     """
     names = list(dict.fromkeys(name for row in rows for name in row["outcome"]))
     lines = [
@@ -44,10 +44,10 @@ def write_rows(path: Path, rows: Sequence[Row]) -> None:
 
 
 def read_rows(path: Path) -> list[Row]:
-    """The rows of one file, ``.csv`` or ``.csv.gz``."""
+    """Read the rows of a ``.csv`` or ``.csv.gz`` file."""
     lines = list(csv.reader(io.StringIO(_text_of(path), newline="")))
     if not lines or lines[0][: len(_COLUMNS)] != list(_COLUMNS):
-        raise ValueError(f"{path} is no file of rows: it must start with the columns {', '.join(_COLUMNS)}")
+        raise ValueError(f"{path} is not a file of rows: it must start with the columns {', '.join(_COLUMNS)}")
     header = lines[0]
     rows = []
     for number, line in enumerate(lines[1:], start=2):
@@ -63,7 +63,7 @@ def read_rows(path: Path) -> list[Row]:
 
 
 def find_rows(places: Iterable[Path]) -> list[Row]:
-    """The rows of files, and of all CSV files (``.csv``, ``.csv.gz``) below folders that hold rows."""
+    """The rows of files, and of all CSV files (``.csv``, ``.csv.gz``) below folders."""
     rows = []
     for place in places:
         if place.is_dir():
@@ -77,7 +77,7 @@ def find_rows(places: Iterable[Path]) -> list[Row]:
 
 
 def by_key(rows: Iterable[Row]) -> dict[str, Row]:
-    """Rows by the key of the cell they are the result of."""
+    """Rows by the key of their cell."""
     return {key_of(row): {name: row[name] for name in (*IDENTITY, "dataset", "outcome")} for row in rows}
 
 

@@ -1,4 +1,4 @@
-"""Runs the cells that are not done yet, in this process or in several, and stores each as soon as it is done."""
+"""Runs cells in this process or in several, and stores each result as soon as it is available."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ from unifilter.experiments.engine.worker import Worker
 def run_cells(
     cells: Sequence[PlannedCell], sources: Sources, store: Store, workers: int, progress: RunProgress
 ) -> dict[str, str]:
-    """Runs all cells; a cell that fails does not stop the others, and is tried again next time.
+    """Run all cells. A failed cell does not stop the others, and is run again next time.
 
     Args:
-        cells: What to run, no key twice.
-        sources: Where data comes from.
-        store: Where rows go.
-        workers: How many processes; 1 is this one.
-        progress: Is told what happens.
+        cells: The cells to run, with distinct keys.
+        sources: The data.
+        store: Store for the rows.
+        workers: Number of processes; 1 runs the cells in this process.
+        progress: The progress display.
 
     Returns:
-        The messages of the cells that failed, by key.
+        Messages of failed cells, by key.
     """
     run = _run_here if workers == 1 else _run_in_processes
     failures: dict[str, str] = {}
-    # Ends of the generator are awaited here: an interrupt leaves what is stored as it is.
+    # Rows are stored here, in the main process: an interrupt leaves the store intact.
     for planned, outcome in run(cells, sources, workers):
         if isinstance(outcome, Exception):
             failures[planned.key] = f"{type(outcome).__name__}: {outcome}"
@@ -59,7 +59,7 @@ def _run_here(cells: Sequence[PlannedCell], sources: Sources, _: int):  # type: 
 
 
 def _run_in_processes(cells: Sequence[PlannedCell], sources: Sources, workers: int):  # type: ignore[no-untyped-def]
-    """A data set stays with one process while there are others to go round, so that it is factored once."""
+    """Distribute cells over processes. A process keeps its data set as long as possible, to factorize it only once."""
     waiting: dict[str, list[PlannedCell]] = {}
     for planned in cells:
         waiting.setdefault(planned.cell.dataset, []).append(planned)
@@ -84,7 +84,7 @@ def _run_in_processes(cells: Sequence[PlannedCell], sources: Sources, workers: i
                 try:
                     outcome: Any = future.result()
                 except BrokenProcessPool:
-                    outcome = RuntimeError("its process was ended from outside, perhaps for lack of memory")
+                    outcome = RuntimeError("its process was killed, perhaps for lack of memory")
                     pools[place] = _new_pool(sources, threads)
                 except Exception as error:
                     outcome = error
@@ -95,7 +95,7 @@ def _run_in_processes(cells: Sequence[PlannedCell], sources: Sources, workers: i
 
 
 def _next_dataset(waiting: dict[str, list[PlannedCell]], at: dict[int, str], place: int) -> str | None:
-    """The data set a process has already; else one that no other has; else the one with the most cells left."""
+    """The data set of the process; else one that no other process has; else the one with the most cells left."""
     if not waiting:
         return None
     if at.get(place) in waiting:
@@ -105,12 +105,12 @@ def _next_dataset(waiting: dict[str, list[PlannedCell]], at: dict[int, str], pla
     return free[0] if free else max(waiting, key=lambda dataset: len(waiting[dataset]))
 
 
-# Of a process that was started to work.
+# The worker of this process, if it is a worker process.
 _worker: Worker | None = None
 
 
 def _new_pool(sources: Sources, threads: int) -> ProcessPoolExecutor:
-    # Started afresh: a copy of a process with running threads may wait for a lock that nobody holds any more.
+    # Spawned, because a forked copy of a process with running threads can deadlock.
     context = multiprocessing.get_context("spawn")
     return ProcessPoolExecutor(1, mp_context=context, initializer=_start, initargs=(sources, threads))
 
@@ -123,7 +123,7 @@ def _start(sources: Sources, threads: int) -> None:
 
 
 def _end_with_parent() -> None:
-    """Nobody waits for the cell of a run that was killed, and it may take minutes."""
+    """Exit when the parent process ends, rather than finish a cell that nobody waits for."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()
@@ -132,5 +132,5 @@ def _end_with_parent() -> None:
 
 def _outcome(cell: Cell) -> dict[str, Any]:
     if _worker is None:
-        raise RuntimeError("this process was not started to work on cells")
+        raise RuntimeError("this process is not a worker")
     return _worker.outcome(cell)

@@ -1,4 +1,4 @@
-"""The data of the experiments: the named data sets, files of one's own in their place, and the generated graphs."""
+"""Data of the experiments: named data sets, user files that replace them, and generated graphs."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from unifilter.datasets.catalog import CATALOG, normalized
 from unifilter.datasets.synthetic import binary_tree, cora_relabeled
 from unifilter.graph import Graph
 
-# Gigabytes: they are read where they are, and never downloaded on the way.
+# Several gigabytes each: read if present, never downloaded automatically.
 _ONLY_IF_PRESENT = ("penn94", "genius", "ogbn-arxiv")
-# Large enough that one random graph shows what the mean over many does.
+# Large enough that one random graph shows the mean over many.
 _REGULAR_NODES, _REGULAR_DEGREE = 1000, 6
 
 
 @dataclass(frozen=True)
 class Facts:
-    """What planning needs to know of a data set.
+    """Facts about a data set for planning.
 
     Attributes:
-        checksum: Of its content.
-        metric: How it is scored.
-        splits: Number of splits that it comes with, by the name of their rule.
+        checksum: Checksum of its content.
+        metric: Default metric.
+        splits: Number of its own splits, by the name of their rule.
     """
 
     checksum: str
@@ -40,12 +40,12 @@ class Facts:
 
 @dataclass(frozen=True)
 class Sources:
-    """Where data comes from; small enough to be sent to other processes.
+    """Where data comes from. Can be sent to other processes.
 
     Attributes:
         data_dir: The data directory, as in :func:`unifilter.datasets.load_dataset`.
-        own: Files that are read instead of the data sets of these names.
-        device: Where it is worked on.
+        own: Files to read instead of the data sets of these names.
+        device: Device to compute on.
     """
 
     data_dir: Path | None = None
@@ -53,18 +53,20 @@ class Sources:
     device: str = "cpu"
 
     def load(self, name: str) -> NodeDataset:
-        """A data set by its name, ``"binary-tree"``, ``"random-regular"``, or ``"DATASET@H"``: the paper's graph G_s,
-        made of a data set's graph and labels reassigned until its homophily is H.
+        """Load a data set by name.
+
+        ``"binary-tree"`` and ``"random-regular"`` are generated. ``"DATASET@H"`` is the paper's graph G_s: the graph of
+        a data set with labels reassigned until its homophily is H.
         """
         base, relabeled, homophily = name.partition("@")
         if relabeled:
             try:
                 wanted = float(homophily)
             except ValueError:
-                raise ValueError(f"{name} names no homophily: write {base}@0.3, for example") from None
+                raise ValueError(f"{name} contains no homophily: write {base}@0.3, for example") from None
             return cora_relabeled(self.load(base), wanted).with_checked(name=name)
         if name in self.own:
-            # A file does not say how it is scored; the data set whose place it takes does.
+            # A file does not contain a metric; use that of the data set it replaces.
             metric: Metric = next((entry.metric for entry in CATALOG if entry.name == name), "accuracy")
             return load_dataset(self.own[name]).with_checked(name=name, metric=metric)
         if name == "binary-tree":
@@ -73,12 +75,12 @@ class Sources:
             return _random_regular()
         if name in _ONLY_IF_PRESENT and not self._present(name):
             raise DatasetNotFoundError(
-                f"{name} is not in the data directory: unifilter.datasets.fetch({name!r}) gets it"
+                f"{name} is not in the data directory: unifilter.datasets.fetch({name!r}) downloads it"
             )
         return load_dataset(normalized(name), self.data_dir)
 
     def facts(self, name: str) -> Facts:
-        """Loads the data set and keeps what planning needs."""
+        """Load a data set and return the facts needed for planning."""
         dataset = self.load(name)
         return Facts(dataset.checksum, dataset.metric, {rule: len(splits) for rule, splits in dataset.splits.items()})
 
@@ -87,7 +89,7 @@ class Sources:
 
 
 def full_rule(rule: str, facts: Facts) -> str:
-    """The full name of a split rule on a data set; see :func:`choose_split`."""
+    """The full name of a split rule for a data set; see :func:`choose_split`."""
     if rule == "60":
         return "random-60-20-20"
     if rule == "48":
@@ -98,16 +100,16 @@ def full_rule(rule: str, facts: Facts) -> str:
 
 
 def number_of_splits(rule: str, facts: Facts) -> int:
-    """How many splits of a rule there are: those that the data comes with, or as many as are drawn."""
+    """Number of splits of a rule: those that come with the data, or as many as can be drawn."""
     name = full_rule(rule, facts)
     drawn = name.startswith(("random-", "share-", "linkx-"))
     return facts.splits.get(name, len(SEEDS) if drawn else 0)
 
 
 def choose_split(dataset: NodeDataset, rule: str, index: int) -> Split:
-    """One split by the full name of its rule.
+    """Return one split by the full name of its rule.
 
-    Besides what :meth:`NodeDataset.split` knows there is ``share-S``, which trains on a share S of the nodes.
+    In addition to the rules of :meth:`NodeDataset.split`, ``share-S`` trains on a share S of the nodes.
     """
     if rule.startswith("share-"):
         return random_split(dataset.labels, float(rule.removeprefix("share-")), 0.2, SEEDS[index], index)
@@ -115,7 +117,7 @@ def choose_split(dataset: NodeDataset, rule: str, index: int) -> Split:
 
 
 def _random_regular() -> NodeDataset:
-    # In this order: before networkx 3.4 the nodes come in that of their first edge, and the checksum would differ.
+    # In sorted order: before networkx 3.4 nodes are in the order of their first edge, which changes the checksum.
     graph = nx.empty_graph(_REGULAR_NODES)
     graph.add_edges_from(nx.random_regular_graph(_REGULAR_DEGREE, _REGULAR_NODES, seed=0).edges)
     return NodeDataset(

@@ -1,4 +1,4 @@
-"""Finished cells on disk: one SQLite file, one writer, whole at any moment it may be killed."""
+"""A store of finished cells: a SQLite file with a single writer that stays valid if the process is killed."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-# Marks a file as ours, so that another program's SQLite file is not taken for it: "UniF" in ASCII.
+# SQLite application id, "UniF" in ASCII, so that files of other programs are recognized.
 _APPLICATION = 0x556E6946
 _FORM = 1
 
 
 class DamagedStoreError(Exception):
-    """The file is no whole store."""
+    """The file is not a valid store."""
 
 
 class Store:
-    """Rows by their key.
+    """Rows by key.
 
-    SQLite's rollback journal is kept rather than its write-ahead log: a row is in one file as soon as :meth:`put`
-    returns, a kill in the middle of a write is undone by whoever opens the file next, and the file can be copied as it
-    is. While it is open no other process can write to it.
+    This uses SQLite's rollback journal rather than its write-ahead log: a row is in one file as soon as :meth:`put`
+    returns, an interrupted write is rolled back when the file is next opened, and the file can be copied as it is.
+    While the store is open, no other process can write to it.
 
     Args:
-        path: The file; made if it is not there.
+        path: The file; created if it does not exist.
 
     Attributes:
-        set_aside: Where a damaged file was moved to, if there was one.
+        set_aside: Where a damaged file was moved to, or ``None``.
     """
 
     def __init__(self, path: Path) -> None:
@@ -60,7 +60,7 @@ class Store:
         return self._rows.get(key)
 
     def put(self, key: str, row: dict[str, Any]) -> None:
-        """Keeps a row; it is on disk when this returns."""
+        """Store a row. It is on disk when this returns."""
         text = json.dumps(row, allow_nan=False)
         with self._connection:
             self._connection.execute("INSERT OR REPLACE INTO cells VALUES (?, ?, ?)", (key, text, _digest(key, text)))
@@ -71,7 +71,7 @@ class Store:
 
 
 def move_aside(path: Path, why: str) -> Path:
-    """Renames a file to a name that is free, such as ``cells.db.damaged-1``; its journal goes with it."""
+    """Rename a file, with its journal, to a free name such as ``cells.db.damaged-1``."""
     number = 1
     while (target := path.with_name(f"{path.name}.{why}-{number}")).exists():
         number += 1
@@ -124,7 +124,7 @@ def _read(connection: sqlite3.Connection, path: Path) -> dict[str, dict[str, Any
     rows = {}
     for key, text, digest in connection.execute("SELECT key, row, digest FROM cells"):
         if digest != _digest(key, text):
-            raise DamagedStoreError(f"the row of {key} is not what was written")
+            raise DamagedStoreError(f"the row of {key} has changed since it was written")
         rows[key] = json.loads(text)
     return rows
 

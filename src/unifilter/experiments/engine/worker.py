@@ -1,4 +1,4 @@
-"""One cell after the other on one data set: what they share is kept between them."""
+"""Measures cells one after another, with cached computations for the current data set."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from unifilter.methods import Workspace
 
 
 class Worker:
-    """Measures cells. It keeps the workspace of the last data set, so that its factorizations are shared.
+    """Measures cells. The workspace of the last data set is kept, so that its factorizations are shared.
 
     Args:
-        sources: Where data comes from.
+        sources: The data.
     """
 
     def __init__(self, sources: Sources) -> None:
@@ -25,7 +25,7 @@ class Worker:
         self._workspace: Workspace | None = None
 
     def outcome(self, cell: Cell) -> dict[str, Any]:
-        """What was measured, and how long it took."""
+        """The result of a measurement, with its time."""
         started = time.monotonic()
         outcome = MEASURES[cell.measure].function(self._workspace_of(cell.dataset), cell)
         outcome["cell_seconds"] = round(time.monotonic() - started, 3)
@@ -34,7 +34,7 @@ class Worker:
 
     def _workspace_of(self, dataset: str) -> Workspace:
         if self._workspace is None or self._dataset != dataset:
-            self._workspace = None  # before the next is loaded: the two need not fit into memory together
+            self._workspace = None  # freed first, because two data sets need not fit in memory together
             self._workspace = Workspace(self.sources.load(dataset), self.sources.device)
             self._dataset = dataset
         return self._workspace

@@ -1,4 +1,4 @@
-"""What can be measured in a cell. To add a measurement, write its function and name it in the table below."""
+"""The measurements of cells. To add one, write its function and list it in ``MEASURES`` below."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from unifilter.methods import Workspace, find_method
 
 
 class Measure(NamedTuple):
-    """A measurement; its version is raised when the same settings give other results than before."""
+    """A measurement. Its version is raised when the same settings give different results than before."""
 
     function: Callable[[Workspace, Cell], dict[str, Any]]
     version: int = 1
@@ -39,7 +39,7 @@ MEASURES: dict[str, Measure] = {
 
 
 def version_of(cell: Cell) -> int:
-    """The version that a cell's result depends on: the method's where one is trained, else the measurement's."""
+    """The version that a cell's result depends on: that of the method if one is trained, else of the measurement."""
     return find_method(cell.method).version if cell.method else MEASURES[cell.measure].version
 
 

@@ -1,4 +1,4 @@
-"""Dirichlet energy of UniBasis hop by hop, from one Gram matrix per channel."""
+"""Dirichlet energy of UniBasis at each hop, from one Gram matrix per channel."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from unifilter.factorization import Factorization, factorize
 from unifilter.graph import Graph, edge_homophily
 from unifilter.methods import Workspace
 
-# Numbers in the vectors of one block of columns, 256 MB in float64: a hundred hops of all columns would not fit.
+# Maximum number of entries in the vectors of a block of columns, 256 MB in float64.
 _BLOCK = 2**25
 
 
@@ -21,9 +21,9 @@ def measure_energy(workspace: Workspace, cell: Cell) -> dict[str, Any]:
     r"""The energy :math:`E(\mathbf{X}^k)`, :math:`\mathbf{X}^k = \tau \mathbf{P}^k \mathbf{X} + (1-\tau) \mathbf{U}_k`,
     for every k and tau.
 
-    Every column of X is divided by its length first, so that both parts are of one scale, as the rotation in Theorem
-    5.2 has it. The energy of any combination of the Lanczos vectors is a quadratic form on their Gram matrix with the
-    graph's combinatorial Laplacian, so the values of tau share all n-sized work.
+    Columns of X are first divided by their norm, so that both parts have the same scale, as the rotation in Theorem 5.2
+    requires. The energy of any combination of the Lanczos vectors is a quadratic form on their Gram matrix with the
+    combinatorial Laplacian, so all values of tau share the computations of size n.
     """
     settings, graph = cell.settings, workspace.graph()
     columns = unit_columns(workspace, settings)
@@ -37,7 +37,7 @@ def measure_energy(workspace: Workspace, cell: Cell) -> dict[str, Any]:
         for tau, total in zip(settings["taus"], energies, strict=True):
             rows = fact.coefficients(make_basis("uni", tau=tau, homophily=homophily))
             total += torch.einsum("kic,cij,kjc->k", rows, gram, rows)
-    # A unit column is u_0 whatever tau is.
+    # u_0 is the unit column for any tau.
     return {
         "homophily": homophily,
         "channels": columns.shape[1],
@@ -47,7 +47,7 @@ def measure_energy(workspace: Workspace, cell: Cell) -> dict[str, Any]:
 
 
 def unit_columns(workspace: Workspace, settings: Any) -> Tensor:
-    """Feature columns of length 1, float64, without those that are zero; evenly thinned out to at most ``channels``."""
+    """Nonzero feature columns scaled to norm 1, float64; an evenly spaced selection of at most ``channels``."""
     features = workspace.features(settings["features"]).double()
     length = torch.linalg.vector_norm(features, dim=0)
     there = torch.nonzero(length > 0).flatten()
@@ -61,6 +61,6 @@ def _dirichlet_gram(graph: Graph, fact: Factorization) -> Tensor:
     """``(2 / n) V^T (D - A) V`` for every channel, ``[channels, hops + 1, hops + 1]``."""
     adjacency, degree = graph.adjacency(torch.float64), graph.degree.double()[:, None]
     rough = torch.stack([degree * vectors - adjacency @ vectors for vectors in fact.vectors])
-    # Channel by channel in memory: as they lie, each product would stride over all of them.
+    # Contiguous per channel, to avoid strided products.
     smooth, rough = (array.permute(2, 0, 1).contiguous() for array in (fact.vectors, rough))
     return smooth @ rough.transpose(1, 2) * (2 / graph.num_nodes)

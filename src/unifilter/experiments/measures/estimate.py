@@ -1,4 +1,4 @@
-"""Homophily from training labels, and from all of them."""
+"""Homophily estimated from training labels, and that of all labels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Frequencies of a basis, without training anything."""
+"""Frequencies of a basis, without training."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from unifilter.methods import Workspace
 
 
 def measure_frequencies(workspace: Workspace, cell: Cell) -> dict[str, Any]:
-    """The frequency of each vector of UniBasis by Definition 2.2, averaged over the features that carry a signal."""
+    """Frequency (Definition 2.2) of each vector of UniBasis, averaged over the nonzero features."""
     settings, dataset = cell.settings, workspace.dataset
     homophily = edge_homophily(dataset.graph, dataset.labels)
     fact = workspace.factorization(settings["features"], settings["hops"])

@@ -1,4 +1,4 @@
-"""How much a node's signal moves another's, by their distance: Theorem 5.3, measured."""
+"""Influence of a node's signal on other nodes by distance, as in Theorem 5.3."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from unifilter.methods import Workspace
 def measure_jacobian(workspace: Workspace, cell: Cell) -> dict[str, Any]:
     r"""The mean of :math:`|\partial z^{(k)}_u / \partial x_v|` over pairs of nodes at distance k, for each k and tau.
 
-    :math:`z^{(k)} = \tau \mathbf{P}^k x + (1-\tau) u_k` is differentiated as it is: :math:`u_k` comes from the graph
-    and from x, through the Lanczos vectors. The mean is also over random normal signals x of length 1, since a one-hot
-    column of the tree spans few dimensions.
+    :math:`z^{(k)} = \tau \mathbf{P}^k x + (1-\tau) u_k` is differentiated exactly: :math:`u_k` depends on the graph and
+    on x through the Lanczos vectors. The mean is also over random normal signals x of norm 1, because a one-hot column
+    of the tree spans few dimensions.
     """
     settings, graph = cell.settings, workspace.graph()
     propagation = graph.propagation_matrix(torch.float64).to_dense()
@@ -50,7 +50,7 @@ def _jacobians(propagation: Tensor, x: Tensor, hop: int, cosine: float) -> tuple
 
 
 def _lanczos_vectors(propagation: Tensor, x: Tensor, hops: int) -> Tensor:
-    """Orthonormal ``v_0 .. v_hops`` of one signal, in plain torch, so that derivatives go through."""
+    """Orthonormal ``v_0 .. v_hops`` of one signal, differentiable, in plain torch."""
     vectors = [x / x.norm()]
     for _ in range(hops):
         following = propagation @ vectors[-1]

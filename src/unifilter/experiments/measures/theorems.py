@@ -1,4 +1,4 @@
-"""What the theorems say of bases and frequencies, measured on a graph."""
+"""Measurements of the theorems' claims about bases and frequencies on a graph."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from unifilter.graph import edge_homophily, signal_frequency
 from unifilter.kernels.combine import combine
 from unifilter.methods import Workspace
 
-# Below this an angle counts as zero: about what is left of it in float64 when the cosine is one ulp below 1, times 100.
+# Smaller angles count as zero: 100 times the float64 angle whose cosine is one ulp below 1.
 _ZERO_DEGREES = 1e-4
 
 
@@ -26,8 +26,10 @@ _PUBLISHED_TAU = 0.5
 
 
 def measure_basis(workspace: Workspace, cell: Cell) -> dict[str, Any]:
-    """Angles of the homophily basis over many hops (Theorem 4.1), angles of the heterophily basis (Theorem 4.3) in both
-    formulations, frequencies (Proposition 2.3), and the frequency of the labels (Theorem 3.1).
+    """Measure Theorems 3.1, 4.1 and 4.3 and Proposition 2.3 on a graph.
+
+    These are angles of the homophily basis over many hops (Theorem 4.1), angles of the heterophily basis (Theorem 4.3)
+    in both formulations, frequencies (Proposition 2.3), and the frequency of the labels (Theorem 3.1).
     """
     dataset, settings = workspace.dataset, cell.settings
     homophily = edge_homophily(dataset.graph, dataset.labels)
@@ -76,11 +78,11 @@ def measure_pivot(workspace: Workspace, cell: Cell) -> dict[str, Any]:
 
 
 def _successive_angles(fact: Factorization) -> Tensor:
-    """Degrees between ``P^k x`` and ``P^(k+1) x``, ``[hops, channels]``; both are exact on the Lanczos vectors."""
+    """Angles between ``P^k x`` and ``P^(k+1) x`` in degrees, ``[hops, channels]``, exact on the Lanczos vectors."""
     powers = fact.coefficients("homophily").double()
     length = torch.linalg.vector_norm(powers, dim=1, keepdim=True)
     powers = powers / torch.where(length > 0, length, 1.0)
-    # The distance of two unit vectors gives small angles that the cosine has lost.
+    # From the distance of unit vectors, because the cosine loses small angles to rounding.
     chord = torch.linalg.vector_norm(powers[1:] - powers[:-1], dim=1)
     return torch.rad2deg(2 * torch.asin((chord / 2).clamp(max=1)))
 
@@ -92,13 +94,13 @@ def _falls_at_last(angles: Tensor) -> Tensor:
 
 
 def _angle_error(fact: Factorization, homophily: float, tau: float | None, channels: Tensor) -> float | None:
-    """Largest deviation of an inner product from Theorem 4.3, over some channels; nothing where there are none.
+    """Maximum deviation of an inner product from Theorem 4.3 over some channels; ``None`` if there are none.
 
     Args:
         fact: The factorization, of unit columns.
-        homophily: Sets the angle.
-        tau: ``None`` takes the paper's algorithm; a number what the published code mixes with ``tau P^k x``.
-        channels: Which, as a mask.
+        homophily: Determines the angle.
+        tau: ``None`` for the paper's algorithm, or the tau of the published code, which mixes with ``tau P^k x``.
+        channels: Mask of the channels.
     """
     if not channels.any():
         return None
@@ -107,7 +109,7 @@ def _angle_error(fact: Factorization, homophily: float, tau: float | None, chann
     else:
         mixed = fact.coefficients("uni", tau=tau, homophily=homophily, formulation="released")
         rows = (mixed - tau * fact.coefficients("homophily")) / (1 - tau)
-    # On the vectors themselves: on their coordinates the theorem would hold by construction.
+    # Measured on the vectors, because on their coordinates the theorem holds by construction.
     vectors = combine(fact.vectors, rows)[:, :, channels].permute(2, 0, 1)
     gram = vectors @ vectors.transpose(1, 2)
     claimed = torch.full(gram.shape[1:], cosine_of_angle(homophily), dtype=gram.dtype).fill_diagonal_(1.0)
@@ -115,10 +117,10 @@ def _angle_error(fact: Factorization, homophily: float, tau: float | None, chann
 
 
 def _label_frequencies(workspace: Workspace, homophily: float) -> dict[str, float]:
-    r"""The frequency of the classes' indicators.
+    r"""Frequencies of the indicators of the classes.
 
-    In the scale of the proof, :math:`\mathbf{D}^{1/2} y`, all classes together have :math:`(1-h)/2` exactly; each class
-    on its own, and the indicators as they are, do not.
+    With the scaling of the proof, :math:`\mathbf{D}^{1/2} y`, the frequency of all classes together is exactly
+    :math:`(1-h)/2`. This is not true for each class separately, nor for unscaled indicators.
     """
     dataset, graph = workspace.dataset, workspace.graph()
     known = dataset.labels >= 0

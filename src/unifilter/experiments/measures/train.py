@@ -1,4 +1,4 @@
-"""Training one method on one split."""
+"""Measurement: train one method on one split."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from unifilter.methods import Method, Problem, Workspace, find_method
 from unifilter.runs.left_out import UNTESTED, UNVALIDATED
 from unifilter.runs.record import record_of
 
-# What the row of a cell says already, or its split decides.
+# Entries of a record that are part of the cell's identity or follow from its split.
 _SAID = ("dataset", "checksum", "method", "method_version", "split", "index", "settings", UNTESTED, UNVALIDATED)
 
 
 def measure_training(workspace: Workspace, cell: Cell) -> dict[str, Any]:
-    """Scores, time and memory; for filters on a factorization also the learned weights and where they act."""
+    """Scores, time and memory; for filters on a factorization also learned weights and frequencies."""
     split = choose_split(workspace.dataset, cell.split, cell.index)
     settings = {name: value for name, value in cell.settings.items() if name != CANDIDATES}
     return _train(find_method(cell.method).with_settings(settings), workspace, split)
 
 
 def measure_tuned_training(workspace: Workspace, cell: Cell) -> dict[str, Any]:
-    """The same with settings that were chosen on the validation nodes of this split, out of as many as ``trials``."""
-    from unifilter.runs.tuning import tune  # needs optuna, which nothing else here does
+    """Like :func:`measure_training`, with settings tuned on the validation nodes of this split in ``trials`` trials."""
+    from unifilter.runs.tuning import tune  # needs optuna, which is optional
 
     split = choose_split(workspace.dataset, cell.split, cell.index)
     family = find_method(cell.method)
     fixed = {name: value for name, value in cell.settings.items() if name not in ("trials", "space")}
-    # An experiment says which splits it is about.
+    # Classes may be missing, because the experiment prescribes the splits.
     tuning = tune(
         family,
         workspace.dataset,
@@ -59,9 +59,9 @@ def _train(method: Method, workspace: Workspace, split: Split) -> dict[str, Any]
 
 
 def _spectrum(fitted: Fitted) -> dict[str, Any]:
-    """Learned weight and mean frequency of each basis vector, and the mean frequency of what the filter lets through.
+    """Learned weight and mean frequency of each basis vector, and mean frequency of the filtered signal.
 
-    Frequencies are Definition 2.2, averaged over the channels that carry a signal.
+    Frequencies (Definition 2.2) are averaged over the nonzero channels.
     """
     model, settings = fitted.model, fitted.method.settings()
     tridiagonal, basis, weights = model.tridiagonal, model.basis, model.weights
@@ -73,7 +73,7 @@ def _spectrum(fitted: Fitted) -> dict[str, Any]:
     filtered = tridiagonal.frequencies(on_vectors[None])[0, signal]
     outcome: dict[str, Any] = {"filtered_frequency": float(filtered.mean())}
     if isinstance(settings["tau"], str) or settings["theta"] is not None:
-        return outcome  # a basis that is learned has no fixed frequencies
+        return outcome  # a learned basis has no fixed frequencies
     outcome["weights"] = [round(value, 6) for value in weights.tolist()]
     frequencies = tridiagonal.frequencies(coefficients)[:, signal].mean(dim=1)
     outcome["frequencies"] = [round(value, 6) for value in frequencies.tolist()]

@@ -1,1 +1,1 @@
-"""One file per table or figure of the paper, and a few beyond it."""
+"""One module per table or figure of the paper, and a few beyond the paper."""

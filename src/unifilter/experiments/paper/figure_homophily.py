@@ -1,4 +1,4 @@
-"""Figure 3: how far the three variants fall below UniFilter as homophily grows."""
+"""Figure 3: accuracy of the three variants relative to UniFilter over homophily."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ _VARIANTS = {
     _PUBLISHED_CODE: Contender("hetfilter", {"formulation": "released"}),
 }
 _TAUS = (0.1, 0.3, 0.5, 0.7, 0.9)
-# HetFilter and HomFilter are UniFilter at tau 0 and 1. The reported gaps are exactly 0 in places, so the paper's
-# UniFilter had these to choose from as well.
+# HetFilter and HomFilter are UniFilter with tau 0 and 1. Some reported gaps are exactly 0, so the paper's UniFilter
+# must have included these choices.
 _UNIFILTER = ("UniFilter", "HetFilter", "HomFilter")
 
 
 class FigureHomophily(Experiment):
     """UniFilter, HetFilter, HomFilter and OrtFilter on Cora's graph with reassigned labels and random features.
 
-    HetFilter also on the vectors of the published code, which do not meet at equal angles.
+    HetFilter is also trained on the vectors of the published code, whose angles are not equal.
     """
 
     name: ClassVar[str] = "figure-homophily"
@@ -45,7 +45,7 @@ class FigureHomophily(Experiment):
     datasets: ClassVar[tuple[str, ...]] = ("cora",)
 
     def sources_of(self, dataset: str) -> tuple[str, ...]:
-        if "@" in dataset:  # one of them alone
+        if "@" in dataset:  # a single graph
             return (dataset,)
         return tuple(f"{dataset}@{homophily:g}" for homophily in G_S_HOMOPHILY)
 
@@ -117,9 +117,9 @@ def _draw_gaps(axes: Axes, table: Table) -> None:
         ours = [entry.mean if entry.values else np.nan for entry in entries]
         spread = [entry.deviation if entry.values else np.nan for entry in entries]
         theirs = [entry.reported[0] if entry.reported else np.nan for entry in entries]
-        if row != _PUBLISHED_CODE:  # its reported line is HetFilter's, which is there already
+        if row != _PUBLISHED_CODE:  # its reported line is that of HetFilter, which is drawn already
             axes.plot(x, theirs, ls="--", marker="o", mfc="white", ms=5, color=color, label=f"{row}, reported")
-        # A little apart, so that the bars of one do not hide those of another.
+        # Slightly shifted, so that error bars do not hide each other.
         beside = x + 0.06 * (index - (len(table.rows) - 1) / 2)
         axes.errorbar(beside, ours, spread, marker="o", ms=5, elinewidth=0.8, color=color, label=f"{row}, measured")
     axes.axhline(0, color="0.6", lw=0.8)

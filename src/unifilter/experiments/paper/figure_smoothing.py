@@ -1,4 +1,4 @@
-"""Figure 5: the Dirichlet energy of UniBasis over a hundred hops, and what Theorem 5.2 says it tends to."""
+"""Figure 5: Dirichlet energy of UniBasis over a hundred hops, and the limit claimed by Theorem 5.2."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 TAUS = (0.2, 0.4, 0.8, 1.0)
 _HOPS = 100
-# The limit is read off the last hops, whose mean hides the swing between even and odd ones.
+# The limit is the mean of the last hops, which averages over the oscillation between even and odd hops.
 _LAST = 10
 
 
@@ -49,7 +49,7 @@ class FigureSmoothing(Experiment):
 
 
 def _limits(row: Row) -> Table:
-    """What is claimed and what is measured, for each tau."""
+    """Claimed and measured limits for each tau."""
     start, energies = row["outcome"]["start"], np.array(row["outcome"]["energies"])
     lines = {
         "claimed limit, (1 - tau) E(X)": [(1 - tau) * start for tau in row["settings"]["taus"]],

@@ -31,7 +31,7 @@ class FigureSpectrum(Experiment):
 
     def present(self, rows: Sequence[Row]) -> Presentation:
         measured = {name: _series(rows, name) for name in dict.fromkeys(row["at"]["dataset"] for row in rows)}
-        # The paper prints x^T L x, which is twice the frequency of its Definition 2.2.
+        # The paper prints x^T L x, twice the frequency of its Definition 2.2.
         theirs = {
             name: np.array(points, dtype=float) * [0.5, 1.0]
             for name, points in self.reported.items()

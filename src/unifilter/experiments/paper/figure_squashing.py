@@ -1,4 +1,4 @@
-"""The appendix' figure of over-squashing: accuracy on a binary tree, and how far a signal is felt."""
+"""The appendix' figure on over-squashing: accuracy on a binary tree, and influence by distance."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class FigureSquashing(Experiment):
 
 @cache
 def largest_class() -> float:
-    """Test accuracy in percent of always answering the class that is largest among the test nodes, over ten splits."""
+    """Test accuracy in percent of always predicting the largest class of the test nodes, over ten splits."""
     tree = binary_tree()
     tested = [tree.labels[tree.split("60", index).test] for index in range(10)]
     return float(np.mean([100 * labels.bincount().max().item() / len(labels) for labels in tested]))

@@ -1,4 +1,4 @@
-"""Beyond the paper: graphs without duplicated nodes, strong plain baselines, one budget for all."""
+"""Beyond the paper: graphs without duplicate nodes, strong plain baselines, the same budget for all methods."""
 
 from __future__ import annotations
 
@@ -18,12 +18,15 @@ from unifilter.experiments.show.reported import reported
 from unifilter.methods import METHODS, find_method
 
 # What a new filter has to beat: they know no spectrum, and each is a few lines of code.
+# Baselines that a new filter has to beat: they use no spectrum, and each is a few lines of code.
 PLAIN = ("mlp", "gcn", "gcn-res")
 
 
 class TableBeyond(Experiment):
-    """Every polynomial filter and the plain baselines on the filtered chameleon and squirrel and on minesweeper, with
-    the splits that these come with: all with their defaults, or all tuned by the same number of trials.
+    """Every polynomial filter and the plain baselines on filtered chameleon and squirrel and on minesweeper.
+
+    The splits are those that come with the data. All methods use their defaults, or all are tuned with the same number
+    of trials.
     """
 
     name: ClassVar[str] = "table-beyond"
@@ -37,7 +40,7 @@ class TableBeyond(Experiment):
             if options.trials is None:
                 cells += trained(method, dataset, facts, options, "official", at)
             elif options.wants(method):
-                # What is chosen depends on what there is to choose from.
+                # The chosen settings depend on the search space.
                 space = plain(find_method(method).search_space)
                 settings = {"metric": facts.metric, "trials": options.trials, "space": space, **options.changes}
                 cells += [
@@ -47,12 +50,12 @@ class TableBeyond(Experiment):
         return cells
 
     def methods(self) -> list[str]:
-        """The methods of Table 1 that are there, and the plain ones."""
+        """The available methods of Table 1, and the plain baselines."""
         polynomial = [method for label in reported("table-polynomial") if (method := method_of(label)) is not None]
         return [*polynomial, *(name for name in PLAIN if name in METHODS)]
 
     def present(self, rows: Sequence[Row]) -> Presentation:
-        # Stored rows may be of several budgets, and a table compares what had the same.
+        # Stored rows may have different budgets; a table compares rows with the same one.
         budget = max((_trials(row) for row in rows), default=0)
         rows = [row for row in rows if _trials(row) == budget]
         table = comparison(
@@ -69,7 +72,7 @@ class TableBeyond(Experiment):
 
 
 def _trials(row: Row) -> int:
-    """How many settings were tried; 0 where a method has its defaults."""
+    """Number of settings tried; 0 if a method uses its defaults."""
     return int(row["settings"].get("trials", 0))
 
 
@@ -86,7 +89,7 @@ def _said_budget(trials: int, rows: Sequence[Row]) -> str:
 
 
 def _against_plain(rows: Sequence[Row], table: Table, notes: list[str]) -> list[Table]:
-    """Differences to the best plain baseline, split by split, and a sentence for each graph that says who lost."""
+    """Differences to the best plain baseline on each split, and a sentence for each graph on who is behind."""
     differences: dict[tuple[str, ...], list[float]] = {}
     for dataset in table.columns:
         scores = {
@@ -96,7 +99,7 @@ def _against_plain(rows: Sequence[Row], table: Table, notes: list[str]) -> list[
         plain = [method for method in PLAIN if scores.get(method)]
         if not plain:
             continue
-        # Chosen by what was seen on the validation nodes: the best on the test nodes would be a lucky one.
+        # Chosen by validation score: choosing by test score would be biased.
         best = max(plain, key=lambda method: _validation(list(scores[method].values())))
         verdicts: dict[str, list[str]] = {"ahead": [], "tie": [], "behind": []}
         for method, found in scores.items():

@@ -12,7 +12,7 @@ from unifilter.experiments.engine.sources import Facts
 from unifilter.experiments.show.pictures import draw_comparison
 from unifilter.experiments.show.presentation import Presentation, collect, comparison
 
-# The second are the masks of Geom-GCN, which the paper compares on; the third is the rule that its figures fit.
+# "48" are the masks of Geom-GCN, which the paper compares on; "random-48-32-20" is the rule that its results fit.
 _RULES = {
     "60": "estimate, 60/20/20",
     "48": "estimate, 48/32/20",
@@ -38,7 +38,7 @@ class TableEstimate(Experiment):
 
     def present(self, rows: Sequence[Row]) -> Presentation:
         measured = collect(rows, ("row", "column"), lambda row: float(row["outcome"]["estimate"]))
-        # Of the whole graph, so the same for every split.
+        # Homophily of the whole graph, the same for every split.
         true = {(row["at"]["column"], row["index"]): float(row["outcome"]["homophily"]) for row in rows}
         for (dataset, _), homophily in true.items():
             measured.setdefault((_TRUE, dataset), []).append(homophily)

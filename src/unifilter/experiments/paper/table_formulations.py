@@ -1,4 +1,4 @@
-"""Beyond the paper: its formula, what its published code computes, and settings that nobody tuned."""
+"""Beyond the paper: its formula, its published code, and untuned settings."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from unifilter.experiments.show.tables import AccuracyTable, Contender
 
 _PAPER, _RELEASED = "as in the paper", "as in the published code"
 _TUNED, _DEFAULTS = "as in the paper, tuned settings", "as in the paper, default settings"
-# How far below the published settings the defaults may be.
+# Maximum distance of the defaults below the published settings, in points.
 _POINTS = 2.0
 
 
@@ -55,7 +55,7 @@ class TableFormulations(AccuracyTable):
 
 
 class TableFormulations48(TableFormulations):
-    """The same on the 48/32/20 masks, for which the published settings were not found."""
+    """The same comparison on the 48/32/20 masks, for which the published settings were not tuned."""
 
     name: ClassVar[str] = "table-formulations-48"
     title: ClassVar[str] = "UniFilter as in the paper, as in the published code, and untuned, the ten 48/32/20 masks"
@@ -63,11 +63,11 @@ class TableFormulations48(TableFormulations):
     reported_in: ClassVar[str] = "table-models"
 
     def contenders(self) -> Mapping[str, Contender]:
-        # Tuned for these masks are the defaults, on almost every graph: see table-models.
+        # On almost every graph, the settings tuned for these masks are the defaults: see table-models.
         return {label: one for label, one in super().contenders().items() if label != _TUNED}
 
 
 def _gaps(rows: Sequence[Row]) -> dict[str, float]:
-    """How far the defaults are below the best settings there are, by the data set."""
+    """How far the defaults are below the best available settings, by data set."""
     above = {**differences(rows, _DEFAULTS, _PAPER), **differences(rows, _DEFAULTS, _TUNED)}
     return {dataset: -sum(points) / len(points) for dataset, points in above.items()}

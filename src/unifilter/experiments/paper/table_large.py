@@ -1,4 +1,4 @@
-"""The table of large graphs, where they are there, and a smaller one of the same kind that can be run anywhere."""
+"""The table of large graphs, if they are available, and a smaller graph of the same kind that can be run anywhere."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from unifilter.experiments.show.pictures import draw_comparison
 from unifilter.experiments.show.presentation import Presentation
 from unifilter.experiments.show.tables import AccuracyTable
 
-# Another college of the collection that Penn94 is from: same kind of graph, features and task, half its size.
+# Another college of the collection of Penn94: the same kind of graph, features and task, half the size.
 _STAND_IN = {"cornell5": "penn94"}
 
 

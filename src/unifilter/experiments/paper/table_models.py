@@ -12,12 +12,12 @@ from unifilter.experiments.show.tables import AccuracyTable, Contender
 
 _PUBLISHED = "UniFilter, published settings"
 _DRAWN = "UniFilter, splits drawn at random"
-# Their figures come from scripts that keep the direction of the edges of these two graphs (and of Actor, whose directed
-# edges are not in the files that are downloaded).
+# The reported results come from scripts that keep the directions of edges of these two graphs (and of Actor, whose
+# directed edges are not in the downloaded files).
 _DIRECTED = ("chameleon", "squirrel")
 _OF_DIRECTED_EDGES = {"GCN": "gcn", "GAT": "gat", "GCNII": "gcnii"}
-# Methods whose settings for these masks nobody published: each had the same number of trials, on the validation nodes
-# of the first mask. UniFilter's are published for other splits.
+# Methods without published settings for these masks. Each was tuned with the same number of trials on the validation
+# nodes of the first mask. UniFilter's published settings are for other splits.
 _TUNED = {"H2GCN": "h2gcn", "LINKX": "linkx", "WRGAT": "wrgat", "UniFilter": "unifilter"}
 # Takes the mean of what the softmax has weighed already.
 _CODE = "WRGAT, published code"
@@ -26,11 +26,10 @@ _CODE = "WRGAT, published code"
 class TableModels(AccuracyTable):
     """Ten methods on the ten 48/32/20 masks of Geom-GCN: the paper's six graphs, and Texas.
 
-    GCN, GAT and GCNII stand there twice: on Chameleon and Squirrel with the direction of the edges, as in the code that
-    their figures come from, and without. WRGAT stands there twice on Chameleon: with sums, and with the means of its
-    published code. UniFilter stands there three times: with settings tuned for these masks with the same budget as the
-    others, with those that its authors published for other splits, and on splits of the same shares that are drawn as
-    the 60/20/20 splits are.
+    GCN, GAT and GCNII appear twice: on Chameleon and Squirrel with directed edges, as in the code of the reported
+    results, and with undirected edges. WRGAT appears twice on Chameleon: with sums, and with the means of its published
+    code. UniFilter appears three times: with settings tuned for these masks with the same budget as the others, with
+    the settings its authors published for other splits, and on splits of the same shares drawn like the 60/20/20 ones.
     """
 
     name: ClassVar[str] = "table-models"

@@ -1,4 +1,4 @@
-"""Beyond the paper: which scaling of the features, and which formulation, its figure of frequencies was made with."""
+"""Beyond the paper: which feature scaling and formulation its figure of frequencies was made with."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SCALINGS, _FORMULATIONS, _HOPS = ("raw", "row", "l2"), ("paper", "released"), 1
 
 
 class TableScaling(Experiment):
-    """Frequencies of the basis that each pair gives at the published tau, beside those that Figure 2 prints."""
+    """Frequencies of the basis for each scaling and formulation at the published tau, beside those of Figure 2."""
 
     name: ClassVar[str] = "table-scaling"
     title: ClassVar[str] = "How the paper's features were scaled, by the frequencies it prints"

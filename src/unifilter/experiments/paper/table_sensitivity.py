@@ -1,4 +1,4 @@
-"""The appendix' table of accuracies when UniFilter is told another homophily."""
+"""The appendix' table of accuracies when UniFilter is given a different homophily."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class TableSensitivity(Experiment):
-    """UniFilter on Pubmed and Squirrel with the homophily given, five values around the true one."""
+    """UniFilter on Pubmed and Squirrel with a given homophily, five values around the true one."""
 
     name: ClassVar[str] = "table-sensitivity"
     title: ClassVar[str] = "Accuracy over the homophily that is given"

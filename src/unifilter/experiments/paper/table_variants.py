@@ -27,7 +27,7 @@ class TableVariants(AccuracyTable):
         return {label: Contender(label.lower()) for label in (_UNIFILTER, *_VARIANTS)}
 
     def figures(self) -> Mapping[str, Mapping[str, Any]]:
-        # Of the variants the paper shows a graph made of Cora's alone.
+        # For the variants the paper shows only graphs derived from Cora.
         return {_UNIFILTER: reported(self.reported_in)[_UNIFILTER]}
 
     def present(self, rows: Sequence[Row]) -> Presentation:

@@ -1,4 +1,4 @@
-"""Each theorem's claim, measured: where it holds, and where it does not."""
+"""Measurements of each theorem's claim."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from unifilter.methods import METHODS
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# Evenly spaced among the features: enough to see what holds, and a hundred hops of them fit into memory.
+# Evenly spaced feature columns: enough to test the claims, while a hundred hops of them fit in memory.
 _CHANNELS = 64
 _TAUS = [0.2, 0.8]
 _DEGREES = [0, 15, 30, 45, 60, 75, 89]
-# Inner products are sums of thousands of float64 products: what is below this is rounding.
+# Inner products are sums of thousands of float64 products, so smaller deviations are rounding errors.
 _ROUNDING = 1e-6
 
 
@@ -46,7 +46,7 @@ class Theorems(Experiment):
             return [Cell("jacobian", dataset, at, settings=JACOBIAN)]
         features = METHODS["unifilter"].presets.get(dataset, {}).get("features", "raw")
         common = {"features": features, "channels": _CHANNELS, "hops": 100}
-        # The first split of Table 1 says what a trained filter lets through.
+        # The first split of Table 1 is enough for the frequency of the filtered signal.
         first = replace(options, splits=min(options.splits, 1))
         return [
             Cell("basis", dataset, at, settings={**common, "basis_hops": 10}),
@@ -75,7 +75,7 @@ _Found = dict[str, dict[str, Row]]
 
 
 def _basis(found: _Found, name: str) -> dict[str, Any]:
-    """One outcome of the measurement ``basis`` for each graph that has it."""
+    """One outcome of the measurement ``basis``, for each graph that has it."""
     return {dataset: row["outcome"][name] for dataset, row in found.get("basis", {}).items() if name in row["outcome"]}
 
 
@@ -238,7 +238,7 @@ def _theorem_53(found: _Found) -> list[Finding]:
     for dataset, row in found.get("jacobian", {}).items():
         for tau, values in zip(row["settings"]["taus"], row["outcome"]["means"], strict=True):
             if tau == 1:
-                continue  # the homophily basis alone, of which the theorem does not speak
+                continue  # the homophily basis alone, which the theorem does not cover
             fall = values[0] / values[-1]
             hops = row["settings"]["hops"]
             findings.append(
@@ -258,7 +258,7 @@ def _names(values: dict[str, Any]) -> str:
 
 
 def _draw(found: _Found) -> Figure:
-    """Theorem 3.1 in one picture: what trained filters let through, over 1 - h."""
+    """Plot for Theorem 3.1: frequency of the filtered signal over 1 - h."""
     figure = new_figure(figsize=(6.4, 4.2))
     axes = figure.add_subplot()
     heterophily = {name: 1 - value for name, value in _basis(found, "homophily").items()}
@@ -268,7 +268,7 @@ def _draw(found: _Found) -> Figure:
         if name in heterophily
     ]
     axes.plot([0, 1], [0, 0.5], color="0.4", ls="--", lw=1, label="(1 - h) / 2, the indicators of the classes")
-    # A mark and a color each: names beside the points would lie on each other where homophily is the same.
+    # Markers and colors instead of names, which would overlap where graphs have the same homophily.
     for (x, y, name), mark, color in zip(points, cycle("os^Dvp"), cycle(COLORS)):
         axes.plot(x, y, mark, color=color, label=f"{name}, trained UniFilter, mean over features")
     axes.set(xlabel="1 - h", ylabel="frequency of the filtered signal", xlim=(0, 1), ylim=(0, 0.6))

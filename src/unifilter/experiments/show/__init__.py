@@ -1,1 +1,1 @@
-"""Results beside what the paper reports: tables, pictures, reports."""
+"""Presentation of results beside the paper's: tables, plots, reports."""

@@ -1,4 +1,4 @@
-"""The pages of results in the documentation, written from stored rows alone."""
+"""The results pages of the documentation, written from stored rows."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _NO_BREAK = "\N{NO-BREAK SPACE}"
 def results_page(
     shown: Sequence[Shown], pictures: Mapping[str, str], command: str, claims: Sequence[Claim], discussion: str = ""
 ) -> str:
-    """The page of tables as Markdown: the claims first, then every experiment.
+    """Write the page of tables as Markdown: the claims first, then every experiment.
 
     Args:
-        shown: Experiments, what they show, and the rows behind it.
-        pictures: Where the picture of an experiment is, seen from the page.
-        command: What wrote the page.
-        claims: What became of each claim of the paper.
-        discussion: The page with the discussion, seen from this one; empty where there is none.
+        shown: The experiments with their presentations and rows.
+        pictures: Path of each experiment's plot, relative to the page.
+        command: The command that writes the page.
+        claims: The outcome of each claim of the paper.
+        discussion: Path of the page with the discussion, relative to this one; empty if there is none.
     """
     lines = [
         "# Results",
@@ -129,5 +129,5 @@ def _findings(findings: Sequence[Finding]) -> list[str]:
 
 
 def _line(cells: Sequence[str]) -> str:
-    # A bar would end the cell.
+    # A bar would end the cell, so it is escaped.
     return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"

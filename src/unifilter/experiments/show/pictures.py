@@ -1,4 +1,4 @@
-"""Pictures that several experiments share: reported figures are hollow or dashed, measured ones solid."""
+"""Plots shared by several experiments. Reported results are hollow or dashed, measured ones solid."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Paul Tol's bright palette, which the color-blind can tell apart.
+# Paul Tol's bright palette, which is color-blind safe.
 COLORS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#bbbbbb")
 MEASURED, REPORTED = "#4477aa", "#ee6677"
 _PANELS_PER_ROW = 3
 
 
 def panels(count: int, width: float = 3.6, height: float = 3.0, per_row: int = _PANELS_PER_ROW) -> tuple[Figure, Any]:
-    """A figure with so many panels, and the panels."""
+    """A figure with ``count`` panels, and the panels."""
     columns = min(count, per_row)
     rows = math.ceil(count / columns)
     figure = new_figure(figsize=(max(width * columns, 5.2), height * rows + 0.5))
@@ -44,7 +44,7 @@ def shared_legend(figure: Figure, axes: Sequence[Axes], columns: int = 4) -> Non
 
 
 def draw_comparison(table: Table, unit: str) -> Figure:
-    """A panel for each column of a table: what is reported and what was measured, with one standard deviation."""
+    """A panel for each column of a table, with reported and measured results and one standard deviation."""
     columns = [name for name in table.columns if any(table.entry(row, name).verdict != "missing" for row in table.rows)]
     figure, grid = panels(max(len(columns), 1), height=0.6 + 0.24 * len(table.rows))
     for number, (axes, column) in enumerate(zip(grid, columns, strict=False)):
@@ -64,7 +64,7 @@ def draw_comparison(table: Table, unit: str) -> Figure:
                 label="measured, ± one deviation",
             )  # fmt: skip
         axes.set(title=column, xlabel=unit, ylim=(len(table.rows) - 0.5, -0.5))
-        # Panels beside each other have the same rows, so the first names them for all.
+        # Panels in a row share their labels, so only the first shows them.
         named = number % _PANELS_PER_ROW == 0
         axes.set_yticks(range(len(table.rows)), table.rows if named else [""] * len(table.rows), fontsize=8)
         axes.grid(color="0.92")
@@ -75,7 +75,7 @@ def draw_comparison(table: Table, unit: str) -> Figure:
 def draw_lines(
     table: Table, x: Sequence[float], xlabel: str, ylabel: str, *, categorical: bool = False, per_row: int = 2
 ) -> Figure:
-    """A panel for each row of a table: its columns along the x axis, ours solid, theirs dashed."""
+    """A panel for each row of a table, with its columns along the x axis: measured solid, reported dashed."""
     rows = [row for row in table.rows if any(table.entry(row, column).verdict != "missing" for column in table.columns)]
     figure, grid = panels(max(len(rows), 1), width=4.4, height=3.0, per_row=per_row)
     places = np.arange(len(x)) if categorical else np.asarray(x)
@@ -90,7 +90,7 @@ def draw_lines(
 
 
 def draw_row(axes: Axes, table: Table, row: str, x: np.ndarray, colors: tuple[str, str] = (MEASURED, REPORTED)) -> None:
-    """One row of a table as two curves."""
+    """Plot one row of a table as two curves."""
     entries = [table.entry(row, column) for column in table.columns]
     theirs = [(place, entry.reported) for place, entry in zip(x, entries, strict=True) if entry.reported is not None]
     ours = [(place, entry) for place, entry in zip(x, entries, strict=True) if entry.values]
@@ -108,12 +108,12 @@ def draw_row(axes: Axes, table: Table, row: str, x: np.ndarray, colors: tuple[st
 
 
 def save_picture(presentation: Presentation, files: Mapping[Path, str]) -> None:
-    """Draws the picture of an experiment, if it has one, and writes it in every format that is asked for."""
+    """Draw the plot of an experiment, if it has one, and save it in every requested format."""
     if presentation.draw is None:
         return
     figure = presentation.draw()
     for path, kind in files.items():
         content = io.BytesIO()
-        # Without the date the same rows give the same file.
+        # Without the date, the same rows give the same file.
         figure.savefig(content, format=kind, dpi=150, metadata={"Date": None} if kind == "svg" else None)
         write_whole(path, content.getvalue())

@@ -1,4 +1,4 @@
-"""What an experiment shows: tables of measured figures beside reported ones, sentences, and a picture."""
+"""The presentation of an experiment: tables of measured and reported results, sentences, and a plot."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ Verdict = Literal["within", "above", "below", "measured", "reported", "missing"]
 
 @dataclass(frozen=True)
 class Entry:
-    """One place in a table.
+    """One entry of a table.
 
     Attributes:
-        values: What was measured, one number a split.
-        reported: Mean and, where it is known, standard deviation of the paper.
-        printed: Decimals that the paper prints; ``None`` where it is not known to be rounded.
+        values: Measured values, one per split.
+        reported: The paper's mean and, if known, standard deviation.
+        printed: Number of decimals printed in the paper; ``None`` if unknown.
     """
 
     values: tuple[float, ...] = ()
@@ -38,15 +38,15 @@ class Entry:
 
     @property
     def deviation(self) -> float:
-        """Standard deviation over the splits, with n and not n - 1 in the denominator, as papers on filters have it."""
+        """Standard deviation over the splits, with n rather than n - 1 in the denominator, as in papers on filters."""
         return float(np.std(self.values))
 
     @property
     def verdict(self) -> Verdict:
-        """``"within"`` one standard deviation of what is reported, ``"above"`` or ``"below"``.
+        """``"within"`` one standard deviation of the reported mean, ``"above"`` or ``"below"``.
 
-        The deviation is the reported one; where none is reported, the measured one. What the paper's rounding hides is
-        no difference.
+        This uses the reported standard deviation, or the measured one if none is reported. Differences within the
+        rounding of the paper count as ``"within"``.
         """
         if not self.values:
             return "missing" if self.reported is None else "reported"
@@ -62,15 +62,15 @@ class Entry:
 
 @dataclass(frozen=True)
 class Table:
-    """A table.
+    """A table of results.
 
     Attributes:
-        title: What its entries are, with their unit.
-        rows, columns: Their names, in order.
-        entries: By row and column; what is not there was neither measured nor reported.
-        digits: Decimals that are printed.
+        title: What the entries are, with their unit.
+        rows, columns: Names, in order.
+        entries: Entries by row and column; missing ones were neither measured nor reported.
+        digits: Number of decimals shown.
         corner: What the rows are.
-        over: What there is one value of an entry for; ``None`` where an entry is a single number.
+        over: What an entry has one value for; ``None`` if an entry is a single number.
     """
 
     title: str
@@ -86,25 +86,25 @@ class Table:
 
     @property
     def most(self) -> int:
-        """How many values the entries have that have the most; an entry with fewer is marked."""
+        """Maximum number of values of an entry. Entries with fewer are marked."""
         return max((len(entry.values) for entry in self.entries.values()), default=0)
 
     @property
     def caption(self) -> str:
-        """The title, and what the entries are a mean of that do not say it themselves."""
+        """The title, and how many values the entries average over."""
         if self.over is None or self.most == 0:
             return self.title
         spread = "mean ± standard deviation over " if self.most > 1 else ""
         return f"{self.title}, {spread}{self.count_of(self.most)}"
 
     def count_of(self, values: int) -> str:
-        """So many splits, or whatever there is a value for."""
+        """A number of splits, or of whatever else an entry has values for."""
         return f"{values} {self.over}{'s' if values > 1 else ''}"
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A claim, what was measured, and whether the two agree."""
+    """A claim, the measurement, and whether they agree."""
 
     claim: str
     where: str
@@ -114,7 +114,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Tally:
-    """How many entries have a reported figure, and how what was measured compares with it."""
+    """Counts of entries with a reported result, by comparison with the measured one."""
 
     reported: int
     within: int
@@ -128,13 +128,13 @@ class Tally:
 
 @dataclass
 class Presentation:
-    """All that is shown.
+    """Everything shown for an experiment.
 
     Attributes:
-        tables: Tables with numbers.
-        findings: Claims and what became of them.
-        notes: Sentences: what was chosen, what is missing, who is ahead.
-        draw: Draws the picture; ``None`` where there is nothing to draw.
+        tables: Tables of numbers.
+        findings: Claims and whether they hold.
+        notes: Sentences: choices, missing results, comparisons.
+        draw: Draws the plot; ``None`` if there is none.
     """
 
     tables: list[Table] = field(default_factory=list)
@@ -144,21 +144,21 @@ class Presentation:
 
     @property
     def tally(self) -> Tally:
-        """Of all its tables."""
+        """Counts over all tables."""
         entries = [entry for table in self.tables for entry in table.entries.values() if entry.reported is not None]
         counts = Counter(entry.verdict for entry in entries)
         return Tally(len(entries), counts["within"], counts["above"], counts["below"])
 
 
 def score_of(row: Row) -> float:
-    """The test score of a training cell in percent, by the metric it was trained for."""
+    """Test score of a training cell in percent, by its metric."""
     return 100 * float(row["outcome"][f"test_{row['settings']['metric']}"])
 
 
 def collect(
     rows: Iterable[Row], coordinates: Sequence[str], value: Callable[[Row], float] = score_of
 ) -> dict[tuple[str, ...], list[float]]:
-    """Values by where they belong, in the order of the splits."""
+    """Values by their coordinates, in the order of the splits."""
     found: dict[tuple[str, ...], list[float]] = {}
     for row in sorted(rows, key=lambda row: int(row["index"])):
         found.setdefault(tuple(str(row["at"][name]) for name in coordinates), []).append(value(row))
@@ -166,12 +166,12 @@ def collect(
 
 
 def on_common_splits(rows: Sequence[Row], curve: str, along: str) -> list[Row]:
-    """The rows of those splits that every point of their curve has: points of other splits would differ by these.
+    """Rows of the splits that all points of their curve have. Otherwise points would differ by their splits.
 
     Args:
         rows: Rows of any curves.
-        curve: The coordinate that tells the curves apart.
-        along: The coordinate that tells the points of a curve apart; points without rows do not count.
+        curve: The coordinate that identifies a curve.
+        along: The coordinate that identifies a point of a curve. Points without rows are ignored.
     """
     points: dict[Any, dict[Any, set[int]]] = {}
     for row in rows:
@@ -181,8 +181,9 @@ def on_common_splits(rows: Sequence[Row], curve: str, along: str) -> list[Row]:
 
 
 def differences(rows: Iterable[Row], label: str, base: str) -> dict[str, list[float]]:
-    """How far one row of a table is above another on the same splits, by column; columns without such splits are left
-    out.
+    """Differences between two rows of a table on the same splits, by column.
+
+    Columns without common splits are left out.
     """
     found: dict[tuple[str, str], dict[int, float]] = {}
     for row in rows:
@@ -204,16 +205,16 @@ def comparison(
     printed: int = 2,
     **options: Any,
 ) -> Table:
-    """A table of measured and reported figures.
+    """Build a table of measured and reported results.
 
     Args:
         title: What the entries are.
         measured: Values by row and column.
         reported: A mean, or a mean and a standard deviation, by row and column.
-        rows: Which to show, in order; further ones that were measured follow.
-        columns: Likewise.
-        printed: Decimals of the reported figures.
-        options: Of :class:`Table`.
+        rows: Rows to show, in order; other measured rows follow.
+        columns: Columns to show, in order; other measured columns follow.
+        printed: Number of decimals of the reported results.
+        options: Further arguments of :class:`Table`.
     """
     all_rows = tuple(dict.fromkeys([*rows, *(row for row, _ in measured)]))
     all_columns = tuple(dict.fromkeys([*columns, *(column for _, column in measured)]))
@@ -234,7 +235,7 @@ def _pair(value: Any) -> tuple[float, float | None] | None:
 
 @dataclass(frozen=True)
 class Interval:
-    """Mean difference of paired values, with a 95 % interval."""
+    """Mean difference of paired values, with a 95 % confidence interval."""
 
     mean: float
     low: float
@@ -246,11 +247,11 @@ class Interval:
 
 
 def paired_interval(differences: Sequence[float], test_share: float) -> Interval | None:
-    """The interval of Nadeau and Bengio (2003), which allows for splits that share their nodes.
+    """The interval of Nadeau and Bengio (2003), corrected for splits that share nodes.
 
     Args:
-        differences: One a split; a single one has no interval.
-        test_share: Test nodes over training nodes.
+        differences: One difference per split. A single one has no interval.
+        test_share: Number of test nodes divided by number of training nodes.
     """
     from scipy import stats
 

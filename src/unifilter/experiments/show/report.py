@@ -1,4 +1,4 @@
-"""The report: one self-contained page with every table and figure, and how they came about."""
+"""The report: one self-contained HTML page with every table and plot, and how they were obtained."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ class Section:
     """One experiment on the page.
 
     Attributes:
-        name, title, place: Of the experiment.
-        presentation: What it shows.
-        picture: The figure as SVG.
-        checksums: Of the data that was used.
-        rows: How many results there are.
+        name, title, place: Name and title of the experiment, and its place in the paper.
+        presentation: Its presentation.
+        picture: Its plot as SVG.
+        checksums: Checksums of the data.
+        rows: Number of results.
         left_out: What could not be measured, and why.
-        before: How many of them were there before this run.
-        wanted: How many there would be if all were done; ``None`` where nothing was planned.
+        before: Number of results from earlier runs.
+        wanted: Number of results when complete; ``None`` if nothing was planned.
     """
 
     name: str
@@ -47,12 +47,12 @@ class Section:
 
 
 def write_page(sections: Sequence[Section], machine: Mapping[str, str] | None, command: str) -> str:
-    """The whole page as HTML; it asks for nothing from elsewhere.
+    """Write the page as self-contained HTML.
 
     Args:
         sections: The experiments.
-        machine: What it was measured with; ``None`` for rows that were measured elsewhere.
-        command: How to write the page again.
+        machine: Description of the machine; ``None`` for rows measured elsewhere.
+        command: The command that writes the page again.
     """
     checksums = {name: checksum for section in sections for name, checksum in section.checksums.items()}
     title = sections[0].title if len(sections) == 1 else "The paper, reproduced"
@@ -82,17 +82,17 @@ def write_page(sections: Sequence[Section], machine: Mapping[str, str] | None, c
 """
 
 
-# What the numbers of tally_cells are.
+# Explains the numbers of tally_cells.
 TALLY = "entries with a reported figure, how many of them were measured, and how these compare"
 
 
 def tally_heads() -> tuple[str, ...]:
-    """The names of the columns of :func:`tally_cells`."""
+    """Column names of :func:`tally_cells`."""
     return ("reported", "measured", *(_LEGEND[verdict][0] for verdict in ("within", "above", "below")))
 
 
 def tally_cells(presentation: Presentation) -> tuple[str, ...]:
-    """The tally of an experiment as text; empty where nothing is reported."""
+    """The tally of an experiment as text; empty if the paper reports nothing."""
     tally = presentation.tally
     counts = (tally.reported, tally.measured, tally.within, tally.above, tally.below)
     return tuple(map(str, counts)) if tally.reported else ("",) * len(counts)
@@ -124,7 +124,7 @@ def _section(section: Section) -> str:
     if shown.findings:
         parts.append(_findings(shown.findings))
     if section.picture is not None:
-        # As an image: names inside one SVG then cannot clash with those of another.
+        # As an image, so that ids of different SVGs cannot clash.
         data = base64.b64encode(section.picture).decode()
         parts.append(f'<img alt="{escape(section.title)}" src="data:image/svg+xml;base64,{data}">')
     return "\n".join([*parts, "</section>"])
@@ -135,7 +135,7 @@ def _count(section: Section) -> str:
 
 
 def _said_before(section: Section) -> str:
-    """The machine and versions at the top are those of this run; what was there before may have others."""
+    """Note on results of earlier runs, which may come from another machine or version than stated at the top."""
     if section.before == 0:
         return ""
     count = "all of them" if section.before == section.rows else str(section.before)
@@ -161,7 +161,7 @@ def _entry(entry: Entry, table: Table) -> str:
 
 
 def measured_text(entry: Entry, table: Table) -> str:
-    """Mean and standard deviation of what was measured, and over how many values where others have more."""
+    """Mean and standard deviation of the measured values, with their number if others have more."""
     count, text = len(entry.values), f"{entry.mean:.{table.digits}f}"
     if count > 1:
         text += f" ± {entry.deviation:.{table.digits}f}"
@@ -169,7 +169,7 @@ def measured_text(entry: Entry, table: Table) -> str:
 
 
 def reported_text(entry: Entry, digits: int) -> str:
-    """What the paper reports."""
+    """The result reported in the paper."""
     if entry.reported is None:
         return ""
     mean, deviation = entry.reported

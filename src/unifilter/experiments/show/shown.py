@@ -1,4 +1,4 @@
-"""One experiment with the rows it has and what it makes of them."""
+"""An experiment with its presentation and rows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from unifilter.experiments.show.presentation import Presentation
 
 
 class Shown(NamedTuple):
-    """An experiment, what it shows, and the rows behind it."""
+    """An experiment, its presentation, and its rows."""
 
     experiment: Experiment
     presentation: Presentation

@@ -1,4 +1,4 @@
-"""What the tables of accuracies share: methods down the side, data sets along the top."""
+"""Base class of the accuracy tables: methods in rows, data sets in columns."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from unifilter.experiments.show.pictures import draw_comparison
 from unifilter.experiments.show.presentation import Presentation, Table, collect, comparison
 from unifilter.methods import METHODS, settings_for
 
-# How a data set is called that has the direction of its edges.
+# Suffix of data sets with directed edges.
 _DIRECTED = "-directed"
 
 
@@ -23,13 +23,13 @@ class Contender:
     """What one row of a table trains.
 
     Attributes:
-        method: The name of the method.
+        method: Name of the method.
         changes: Settings that differ from the published ones.
-        settings: The published ones of each data set, the defaults, or those that were tuned, on the data sets that
-            have any.
-        rule: Of its splits, where they are others than those of the table.
-        only_on: The data sets that it is trained on, if not on all.
-        directed_on: Data sets that it is trained on with the direction of their edges, because its figures are.
+        settings: The published settings of each data set, the defaults, or tuned settings on the data sets that have
+            them.
+        rule: Split rule, if it differs from that of the table.
+        only_on: Data sets to train on; default: all.
+        directed_on: Data sets on which the reported results are for directed edges, so that these are used.
     """
 
     method: str
@@ -41,16 +41,16 @@ class Contender:
 
 
 class AccuracyTable(Experiment):
-    """Every method that the paper reports and that is there, on every data set, with its published settings.
+    """All available methods reported in the paper, on every data set, with their published settings.
 
-    A subclass may train something else in its rows, or set other figures beside them.
+    A subclass may train other methods, or compare with other reported results.
     """
 
     rule: str
     score = "accuracy"
 
     def contenders(self) -> Mapping[str, Contender]:
-        """What is trained, by the label of its row."""
+        """What to train, by row label."""
         found = {label: method_of(label) for label in self.reported}
         return {label: Contender(method) for label, method in found.items() if method is not None}
 
@@ -58,7 +58,7 @@ class AccuracyTable(Experiment):
         return [one.method for one in self.contenders().values()]
 
     def figures(self) -> Mapping[str, Mapping[str, Any]]:
-        """What is reported, by the label of the row and the data set."""
+        """Reported results by row label and data set."""
         return self.reported
 
     def sources_of(self, dataset: str) -> tuple[str, ...]:
@@ -95,7 +95,7 @@ class AccuracyTable(Experiment):
         return self.rule
 
     def settings_of(self, dataset: str) -> str:
-        """Whose published settings a data set is trained with."""
+        """The data set whose published settings are used."""
         return dataset
 
     def present(self, rows: Sequence[Row]) -> Presentation:
