@@ -15,7 +15,7 @@ from strategies import connected_graph, graphs, signals
 from unifilter import Graph
 from unifilter.kernels.compiled import chebyshev as compiled
 from unifilter.kernels.compiled.lanes import fitting_width
-from unifilter.kernels.propagate import _chebyshev_sum_torch, chebyshev_sum
+from unifilter.kernels.propagate import _chebyshev_sum_torch, chebyshev_pair, chebyshev_split, chebyshev_sum
 
 
 def dense_terms(graph: Graph, count: int) -> np.ndarray:
@@ -42,6 +42,28 @@ def test_sum_and_inner_products_are_those_of_the_eigendecomposition(
     assert products is not None
     np.testing.assert_allclose(filtered.numpy(), np.einsum("kc,knc->nc", weights, terms), atol=1e-10)
     np.testing.assert_allclose(products.numpy(), np.einsum("nc,knc->kc", partner, terms), atol=1e-10)
+
+
+@pytest.mark.parametrize("kernels", ["compiled", "torch"])
+@given(graph=graphs(), hops=st.integers(1, 8), channels=st.sampled_from([2, 7, 35]), seed=st.integers(0, 99))
+def test_two_filters_together_are_those_of_the_eigendecomposition(
+    kernels: str, graph: Graph, hops: int, channels: int, seed: int
+) -> None:
+    """Summed on a signal each, or apart on one signal, with what their weights get back."""
+    one, other, x = (signals(graph, channels, seed + k) for k in range(3))
+    weights = torch.randn(2, hops + 1, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
+    terms = dense_terms(graph, hops + 1)
+    filters = np.einsum("tk,knm->tnm", weights, terms)
+    rows = graph.compressed_rows
+    with patch("unifilter.kernels.propagate.use_compiled", lambda _: kernels == "compiled"):
+        summed = chebyshev_pair(rows, one, other, weights)
+        first, second, inner = chebyshev_split(rows, x, weights, (one, other))
+        assert chebyshev_split(rows, x, weights)[2] is None
+    np.testing.assert_allclose(summed, filters[0] @ one.numpy() + filters[1] @ other.numpy(), atol=1e-10)
+    np.testing.assert_allclose(first, filters[0] @ x.numpy(), atol=1e-10)
+    np.testing.assert_allclose(second, filters[1] @ x.numpy(), atol=1e-10)
+    both = torch.stack([one, other]).numpy()
+    np.testing.assert_allclose(inner, np.einsum("tnc,knm,mc->tk", both, terms, x.numpy()), atol=1e-10)
 
 
 @given(graphs(), st.integers(0, 6), st.booleans())

@@ -38,7 +38,7 @@ def rows_are_faster(
     # A step goes there and back, and the validation there once more; all nodes are in each of them.
     passes = 2 * math.ceil(train / (batch_size or train)) + 1
     width, terms = (channels, 1) if channels <= first else (first, 2)
-    products = _EDGE * model.hops * (graph.neighbors.numel() + _ROW_EDGES * graph.num_nodes) * width * terms
+    products = _EDGE * model.hops * (graph.neighbors.numel() + _ROW_EDGES * terms * graph.num_nodes) * width
     entries = x.num_entries * _SPARSE if isinstance(x, SparseRows) else x.shape[0] * channels * _DENSE
     # Behind a step the product of the features is made once more instead of being kept.
     features = entries * first * terms * (1 + 1 / passes)

@@ -10,7 +10,7 @@ from torch.autograd.function import once_differentiable
 
 from unifilter.graph import Graph
 from unifilter.kernels.compressed_rows import CompressedRows
-from unifilter.kernels.propagate import chebyshev_sum
+from unifilter.kernels.propagate import chebyshev_pair, chebyshev_split, chebyshev_sum
 from unifilter.nn.graph_module import Features
 from unifilter.nn.sparse_rows import SparseRows
 
@@ -31,7 +31,7 @@ def filtered_linear(graph: Graph, x: Features, weight: Tensor, scales: Tensor, f
         x: Features ``[num_nodes, in]``, dense or :class:`SparseRows`.
         weight: :math:`W`, ``[out, in]``.
         scales: The diagonals of :math:`D_t`, ``[terms, in]``.
-        filters: Chebyshev weights of :math:`f_t`, ``[terms, K + 1]``; see
+        filters: Chebyshev weights of :math:`f_t`, ``[terms, K + 1]`` with one term or two; see
             :func:`unifilter.nn.polynomial_filter.filter_signal`.
 
     Returns:
@@ -49,39 +49,46 @@ class _FilteredLinear(torch.autograd.Function):
         for start in range(0, len(weight), _COLUMNS):
             block = slice(start, start + _COLUMNS)
             hidden = _times(x, weight[block], scales)
-            filtered = chebyshev_sum(rows, hidden, _per_column(filters, hidden))[0]
-            parts = filtered.chunk(len(filters), dim=1)
-            result[:, block] = parts[0] if len(parts) == 1 else parts[0] + parts[1]
+            if len(hidden) == 2:
+                result[:, block] = chebyshev_pair(rows, hidden[0], hidden[1], filters)
+            else:
+                result[:, block] = chebyshev_sum(rows, hidden[0], _per_column(filters, hidden[0]))[0]
         return result
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         weight, filters, scales = ctx.saved_tensors
-        x, rows, terms = ctx.x, ctx.rows, len(filters)
+        x, rows = ctx.x, ctx.rows
         grad_weight, grad_filters = torch.empty_like(weight), torch.zeros_like(filters)
         for start in range(0, len(weight), _COLUMNS):
             block = slice(start, start + _COLUMNS)
             hidden = _times(x, weight[block], scales) if ctx.needs_input_grad[1] else None
-            signal = grad[:, block].repeat(1, terms)
-            filtered, inner = chebyshev_sum(rows, signal, _per_column(filters, signal), hidden)
-            back = x.transposed_times(filtered) if isinstance(x, SparseRows) else x.T @ filtered
-            grad_weight[block] = (_by_term(back.T, terms) * scales[:, None]).sum(dim=0)
+            signal = grad[:, block].contiguous()
+            if len(filters) == 2:
+                partners = None if hidden is None else (hidden[0], hidden[1])
+                *filtered, inner = chebyshev_split(rows, signal, filters, partners)
+            else:
+                partner = None if hidden is None else hidden[0]
+                one, columns = chebyshev_sum(rows, signal, _per_column(filters, signal), partner)
+                filtered, inner = [one], None if columns is None else columns.sum(dim=1)[None]
+            back = _transposed_times(x, torch.cat(filtered, dim=1)).chunk(len(filters), dim=1)
+            grad_weight[block] = sum(one.T * scale for one, scale in zip(back, scales, strict=True))
             if inner is not None:
-                grad_filters += _by_term(inner.T, terms).sum(dim=1)
+                grad_filters += inner
         return grad_weight, grad_filters, None, None, None
 
 
-def _times(x: Features, weight: Tensor, scales: Tensor) -> Tensor:
-    """The product with the weights under each scale, side by side: ``[num_nodes, terms * out]``."""
+def _times(x: Features, weight: Tensor, scales: Tensor) -> tuple[Tensor, ...]:
+    """The product with the weights under each scale, ``[num_nodes, out]``."""
     scaled = (weight * scales[:, None]).flatten(0, 1).T
-    return x.times(scaled) if isinstance(x, SparseRows) else x @ scaled
+    product = x.times(scaled) if isinstance(x, SparseRows) else x @ scaled
+    return product.chunk(len(scales), dim=1)
 
 
-def _by_term(columns: Tensor, terms: int) -> Tensor:
-    """What was side by side, ``[terms * out, ...]``, one after the other: ``[terms, out, ...]``."""
-    return columns.reshape(terms, -1, columns.shape[1])
+def _transposed_times(x: Features, dense: Tensor) -> Tensor:
+    return x.transposed_times(dense) if isinstance(x, SparseRows) else x.T @ dense
 
 
 def _per_column(filters: Tensor, signal: Tensor) -> Tensor:
-    return filters.T.repeat_interleave(signal.shape[1] // len(filters), dim=1)
+    return filters.T.expand(-1, signal.shape[1])
