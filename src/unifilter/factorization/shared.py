@@ -22,7 +22,7 @@ from unifilter.kernels.combine import combine
 
 # Columns that are factored together, and the vectors of a block of them: bounds of the work space.
 _COLUMNS = 256
-_BLOCK_BYTES = 2**26
+_BLOCK_BYTES = 2**24
 # Columns whose own tridiagonals stand for those of all, where the recurrence comes from a sketch.
 _SAMPLE = 256
 
@@ -42,7 +42,7 @@ def factorize_shared(
     hops = check_hops(hops)
     if sketch is not None:
         check_count("sketch", sketch, "leave it out for all columns")
-    features = as_feature_matrix(x, graph.num_nodes)
+    features = as_feature_matrix(x, graph.num_nodes, sparse="csr")
     graph.require_undirected("the factorization")
     graph = graph.to(features.device)
     norm = _column_lengths(features)
@@ -79,7 +79,7 @@ class SharedFactorization(OnTridiagonal):
 
     Attributes:
         graph: The graph, on the device of the features.
-        x: The features, dense or CSC.
+        x: The features, dense or CSR.
         tridiagonal: The recurrence, the same for each channel, with the length of each; float64.
         own: The tridiagonals of which the recurrence is the mean: of every column, or of the sketch's; float64.
         share: How much each of these counts.
@@ -108,11 +108,11 @@ class SharedFactorization(OnTridiagonal):
         """The vectors ``[hops + 1, num_nodes, channels]``, computed when they are first asked for and then kept."""
         vectors = torch.empty(self.hops + 1, *self.x.shape, dtype=self.x.dtype, device=self.x.device)
         # In double precision: near the end of a space its polynomials are large beside the signal's frequencies.
-        multiply = partial(self.graph.propagate, check_finite=False)
+        multiply, x = partial(self.graph.propagate, check_finite=False), _by_column(self.x)
         for start in range(0, self.channels, _COLUMNS):
             columns = slice(start, min(start + _COLUMNS, self.channels))
             some = self.tridiagonal.select(columns)
-            signals = dense_columns(self.x, columns.start, columns.stop).double()
+            signals = dense_columns(x, columns.start, columns.stop).double()
             unit = torch.where(some.norm > 0, signals / some.norm, 0.0)
             for vector, block in zip(vectors, some.sequence(multiply, unit), strict=True):
                 vector[:, columns] = block
@@ -176,7 +176,8 @@ class SharedFactorization(OnTridiagonal):
         """The tridiagonals of some columns with a signal, evenly spread."""
         filled = (self.norm > 0).nonzero().flatten()
         chosen = filled[torch.linspace(0, len(filled) - 1, min(_SAMPLE, len(filled))).round().long()]
-        columns = [dense_columns(self.x, one, one + 1) for one in chosen.tolist()]
+        x = _by_column(self.x)
+        columns = [dense_columns(x, one, one + 1) for one in chosen.tolist()]
         return _own_tridiagonals(self.graph, torch.cat(columns, dim=1), self.hops)
 
 
@@ -244,12 +245,11 @@ def _column_lengths(x: Tensor) -> Tensor:
         scales = [power_of_two(block.abs().amax(dim=0)) for block in blocks]
         lengths = [torch.linalg.vector_norm(b / scale, dim=0) * scale for b, scale in zip(blocks, scales, strict=True)]
         return torch.cat(lengths)
-    columns = _as_scipy(x)
-    column = np.repeat(np.arange(columns.shape[1]), np.diff(columns.indptr))
-    largest = np.zeros(columns.shape[1], columns.dtype)
-    np.maximum.at(largest, column, np.abs(columns.data))
+    rows = _as_scipy(x)
+    largest = np.zeros(rows.shape[1], rows.dtype)
+    np.maximum.at(largest, rows.indices, np.abs(rows.data))
     scale = power_of_two(torch.from_numpy(largest)).numpy()
-    squares = np.bincount(column, (columns.data / scale[column]) ** 2, minlength=columns.shape[1])
+    squares = np.bincount(rows.indices, (rows.data / scale[rows.indices]) ** 2, minlength=rows.shape[1])
     return torch.from_numpy(np.sqrt(squares) * scale).to(x)
 
 
@@ -262,20 +262,25 @@ def _sketch(x: Tensor, norm: Tensor, columns: int, seed: int) -> Tensor:
     return torch.from_numpy(_as_scipy(x) @ weights.cpu().numpy()).to(weights)
 
 
-def _as_scipy(x: Tensor) -> sp.csc_array:
-    """A CSC tensor with every entry once."""
-    parts = (x.values().cpu().numpy(), x.row_indices().cpu().numpy(), x.ccol_indices().cpu().numpy())
-    matrix = sp.csc_array(parts, shape=(x.shape[0], x.shape[1]))
+def _as_scipy(x: Tensor) -> sp.csr_array:
+    """A CSR tensor with every entry once."""
+    parts = (x.values().cpu().numpy(), x.col_indices().cpu().numpy(), x.crow_indices().cpu().numpy())
+    matrix = sp.csr_array(parts, shape=(x.shape[0], x.shape[1]))
     if not matrix.has_canonical_format:
         matrix = matrix.copy()  # the arrays are the caller's
         matrix.sum_duplicates()
     return matrix
 
 
+def _by_column(x: Tensor) -> Tensor:
+    """Sparse features as columns are read from them: a copy that nobody keeps."""
+    return as_feature_matrix(x, x.shape[0])
+
+
 def _own_tridiagonals(graph: Graph, x: Tensor, hops: int) -> Tridiagonal:
     """The tridiagonal of each column, in double precision; of the vectors a block at a time is there."""
     width = min(max(_BLOCK_BYTES // (8 * (hops + 1) * graph.num_nodes), 1), _COLUMNS)
-    parts = []
+    parts, x = [], _by_column(x)
     for start in range(0, x.shape[1], width):
         block = dense_columns(x, start, min(start + width, x.shape[1])).double()
         parts.append(factorize_each(graph, block, hops).tridiagonal)
