@@ -140,7 +140,7 @@ def _continue(rows: CompressedRows, parts: Parts, channels: Tensor, dimension: T
     """
     vectors, alpha, beta, _, reached = parts
     start, now = reached[channels], reached[channels]
-    least, clear = (4 * torch.finfo(dtype).eps ** 0.5 for dtype in (torch.float64, vectors.dtype))
+    least = 4 * torch.finfo(torch.float64).eps ** 0.5
     # Nodes last: a sum over them does then not depend on which channels are together.
     known = vectors[:, :, channels].double().transpose(1, 2).contiguous()
     for hop in range(int(start.min()) - 1, len(beta) + 1):
@@ -156,8 +156,7 @@ def _continue(rows: CompressedRows, parts: Parts, channels: Tensor, dimension: T
             for vector in known[: hop + 1]:
                 rest = rest - (vector * rest).sum(dim=1, keepdim=True) * vector
         length, size = rest.norm(dim=1), product.norm(dim=1)
-        # Beyond the dimension only what is no rounding even of single precision.
-        goes_on = (now == hop + 1) & (length > torch.where(hop + 1 < dimension, least, clear) * size)
+        goes_on = (now == hop + 1) & (hop + 1 < dimension) & (length > least * size)
         known[hop + 1] = torch.where(goes_on[:, None], rest / length[:, None], known[hop + 1])
         beta[hop, channels] = torch.where(goes_on, length.to(beta), beta[hop, channels])
         now = now + goes_on
