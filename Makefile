@@ -11,7 +11,7 @@ PINS   := .venv-pins
 WORKERS ?= 2
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile
 
-.PHONY: help demo test test-oldest fuzz audit pins bench docs lint page release-check clean
+.PHONY: help demo test test-oldest fuzz audit pins bench bench-scale docs lint page release-check clean
 .DEFAULT_GOAL := help
 
 help:
@@ -22,6 +22,7 @@ help:
 	@echo "make audit  look up known vulnerabilities of the pinned versions"
 	@echo "make pins   write the newest versions into constraints.txt; then run the tests"
 	@echo "make bench  set up, then measure against the published algorithm and PyG's SIGN"
+	@echo "make bench-scale  measure graphs larger than memory"
 	@echo "make docs   set up, then build the documentation in docs/_build/html"
 	@echo "make page   rebuild the scripts and styles of the explanation pages (needs node)"
 	@echo "make release-check  build sdist and wheel, check them, install each and run the README's first example"
@@ -91,6 +92,10 @@ fuzz: $(STAMP)
 bench: $(STAMP)
 	@echo "== benchmarks (several minutes; an idle machine gives steadier figures)"
 	@$(BIN)/python -m benchmarks
+
+bench-scale: $(STAMP)
+	@echo "== graphs larger than memory (an hour; needs 24 GB of memory and 80 GB in scale-work)"
+	@for stage in store growth end-to-end rivals paper wide docs; do $(BIN)/python -m benchmarks.scale $$stage || exit 1; done
 
 docs: $(DOCS_STAMP)
 	@echo "== building the documentation"

@@ -57,7 +57,7 @@ def page_blocks(page: str) -> str:
     return "\n".join(blocks(README.parent / "docs" / f"{page}.md"))
 
 
-@pytest.mark.parametrize("page", ["answers", "data", "explanation", "index", "shared"])
+@pytest.mark.parametrize("page", ["answers", "data", "explanation", "index", "scale", "shared"])
 def test_the_examples_of_the_documentation(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     run(page_blocks(page), {})
@@ -99,7 +99,7 @@ def test_the_page_for_users_of_pyg(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_every_page_with_examples_is_run() -> None:
     with_examples = {page.stem for page in (README.parent / "docs").glob("*.md") if blocks(page)}
-    tested = {"answers", "data", "explanation", "index", "quickstart", "shared", "sklearn", "pyg"}
+    tested = {"answers", "data", "explanation", "index", "quickstart", "scale", "shared", "sklearn", "pyg"}
     assert with_examples - tested == set()
 
 

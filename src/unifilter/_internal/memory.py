@@ -7,6 +7,8 @@ from typing import Any
 
 import psutil
 
+# Libraries are mapped too, and count.
+_PROGRAM_BYTES = 300 << 20
 # The rest is left to other programs.
 _USABLE_SHARE = 0.9
 
@@ -38,9 +40,9 @@ def check_limit(limit: Any) -> int:
 
 
 def resident_bytes() -> int:
-    """Memory that this process has now, without what it only maps from files."""
+    """Memory that this process has now, without the data that it only maps from files."""
     info = psutil.Process().memory_info()
-    return int(info.rss - getattr(info, "shared", 0))
+    return int(info.rss - max(0, getattr(info, "shared", 0) - _PROGRAM_BYTES))
 
 
 def available_bytes() -> float:

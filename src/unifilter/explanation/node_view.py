@@ -21,6 +21,8 @@ from unifilter.graph import Graph
 _STEPS = 128
 # Columns processed together, which limits the work space to a few vectors of this many columns.
 _COLUMNS = 256
+# ... and at most so large: a handful of arrays of this size are there at once.
+_BLOCK_BYTES = 1 << 28
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -173,8 +175,9 @@ def _filtered_parts(graph: Graph, features: Tensor, parts: FilterAndMLP, node: i
     on_vectors = weighted.sum(dim=0)
     by_node = torch.empty(graph.num_nodes, tridiagonal.channels, dtype=torch.float64)
     by_hop = torch.empty(len(weighted), tridiagonal.channels, dtype=torch.float64)
-    for start in range(0, tridiagonal.channels, _COLUMNS):
-        columns = slice(start, min(start + _COLUMNS, tridiagonal.channels))
+    together = max(1, min(_COLUMNS, _BLOCK_BYTES // (8 * graph.num_nodes)))
+    for start in range(0, tridiagonal.channels, together):
+        columns = slice(start, min(start + together, tridiagonal.channels))
         some = tridiagonal.select(columns)
         x = dense_columns(features, columns.start, columns.stop).double()
         unit = torch.zeros_like(x)

@@ -22,7 +22,7 @@ from unifilter.kernels.propagate import propagate
 if TYPE_CHECKING:
     from unifilter.kernels.lanczos import Parts
 
-# Channels that are factored again together: bounds the work space.
+# Channels that are factored again together, at most: bounds the work space.
 _CHANNELS = 32
 _PASSES = 4
 # Of a vector that is left with less after orthogonalization, so much is rounding that it is cleaned of all others.
@@ -57,8 +57,10 @@ def _decide_in_double_precision(
     first = _first_doubtful_rest(alpha, beta)
     stopped = (dimension > 0) & (dimension <= hops) & (dimension < largest)
     undecided = (stopped | (first < dimension)).nonzero().flatten()
-    for begin in range(0, len(undecided), _CHANNELS):
-        some = undecided[begin : begin + _CHANNELS]
+    # A small part of all: twice the precision must not take more work space than the factorization itself.
+    together = max(1, min(_CHANNELS, x.shape[1] // 8))
+    for begin in range(0, len(undecided), together):
+        some = undecided[begin : begin + together]
         columns = torch.cat([dense_columns(x, one, one + 1) for one in some.tolist()], dim=1).double()
         true_dimension = torch.minimum(factor(columns)[-1], largest[some])
         # Vectors before the first doubtful rest are right; which they are does not depend on the number of hops.

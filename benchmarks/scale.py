@@ -1,0 +1,365 @@
+"""Graphs larger than memory: ``python -m benchmarks.scale STAGE``; every size can be given, so that it also runs small.
+
+Each measurement is a process of its own, whose peak of memory is read from the system. What was measured is added to
+``benchmarks/results/scale.json``; ``python -m benchmarks.scale docs`` writes it into ``docs/scale.md``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psutil
+import torch
+
+from benchmarks.scale_table import write_docs
+from unifilter import Graph, NodeClassifier, explain, factorize
+from unifilter._internal.memory import check_limit
+from unifilter.graph import EdgeBlock, convert_edges
+
+RESULTS = Path(__file__).parent / "results" / "scale.json"
+HOPS = 10
+# Degrees fall with the power of the rank that gives a degree distribution of exponent 2.7, as in many networks.
+_POWER = 2.5
+_CLASSES = 5
+# Nodes, edges, features, share of features that are not zero, classes; of generated graphs of these sizes.
+_PAPER = {
+    "penn94": (41_554, 1_362_229, 4_814, 5 / 4_814, 2),
+    "genius": (421_961, 984_979, 12, 1.0, 2),
+    "ogbn-arxiv": (169_343, 1_166_243, 128, 1.0, 40),
+}
+_WIDE = (34_493, 247_962, 8_415, 0.004, 5)
+
+
+def edge_blocks(nodes: int, edges: int, seed: int = 0) -> Iterator[EdgeBlock]:
+    """A power-law graph without isolated nodes; a few edges come twice. Nodes are in no particular order."""
+    rng = np.random.default_rng(seed)
+    name = rng.permutation(nodes).astype(np.int32)
+
+    def popular(count: int) -> np.ndarray:
+        return name[(nodes * rng.random(count) ** _POWER).astype(np.int64)]
+
+    size = 1 << 20
+    for start in range(0, nodes, size):
+        some = np.arange(start, min(start + size, nodes), dtype=np.int32)
+        yield EdgeBlock(some, popular(len(some)))
+    for start in range(nodes, edges, size):
+        count = min(size, edges - start)
+        yield EdgeBlock(popular(count), popular(count))
+
+
+def write_features(path: Path, nodes: int, channels: int, seed: int = 0) -> np.ndarray:
+    """Normal features with a weak signal of the classes, in a ``.npy`` file; returns the classes."""
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(0, _CLASSES, nodes)
+    centers = rng.standard_normal((_CLASSES, channels)).astype(np.float32) / 4
+    matrix = np.lib.format.open_memmap(path, "w+", np.float32, (nodes, channels))
+    for start in range(0, nodes, 1 << 17):
+        part = slice(start, min(start + (1 << 17), nodes))
+        matrix[part] = rng.standard_normal((part.stop - start, channels), dtype=np.float32) + centers[labels[part]]
+    matrix.flush()
+    return labels
+
+
+class Watch:
+    """Peak of the memory of this process: all that is resident, and of that what is not mapped from files."""
+
+    def __enter__(self) -> Watch:
+        self.anonymous, self._stop = 0, threading.Event()
+        self._thread = threading.Thread(target=self._look, daemon=True)
+        self._thread.start()
+        self._start = time.perf_counter()
+        return self
+
+    def _look(self) -> None:
+        process = psutil.Process()
+        while not self._stop.wait(0.01):
+            info = process.memory_info()
+            self.anonymous = max(self.anonymous, info.rss - info.shared)
+
+    def __exit__(self, *_: object) -> None:
+        self.seconds = time.perf_counter() - self._start
+        self._stop.set()
+        self._thread.join()
+
+    @property
+    def resident(self) -> int:
+        lines = Path("/proc/self/status").read_text().splitlines()
+        return int(next(line for line in lines if line.startswith("VmHWM")).split()[1]) * 1024
+
+    def figures(self) -> dict[str, Any]:
+        return {"seconds": self.seconds, "peak_resident": self.resident, "peak_anonymous": self.anonymous}
+
+
+def _warm_up() -> None:
+    """Compile, or load what was compiled: not part of any measurement."""
+    rng = np.random.default_rng(0)
+    graph = Graph.from_edges(rng.integers(0, 300, (2, 900)), 300)
+    factorize(graph, rng.standard_normal((300, 64)).astype(np.float32), 3)
+    graph.propagate(torch.randn(300, 16), check_finite=False)
+
+
+def _graph(work: Path, nodes: int, edges: int, memory_limit: str) -> tuple[Path, float]:
+    folder = work / f"graph-{nodes}-{edges}"
+    started = time.perf_counter()
+    if not folder.exists():
+        convert_edges(edge_blocks(nodes, edges), folder, num_nodes=nodes, memory_limit=memory_limit)
+    return folder, time.perf_counter() - started
+
+
+# Measurements: each runs in a process of its own and returns its figures.
+
+
+def measure_store(work: str, nodes: int, edges: int, channels: int, memory_limit: str) -> dict[str, Any]:
+    """A store under a limit, and K bare products of the same blocks."""
+    folder, seconds = _graph(Path(work), nodes, edges, memory_limit)
+    features = Path(work) / f"x-{nodes}-{channels}.npy"
+    if not features.exists():
+        write_features(features, nodes, channels)
+    graph = Graph.open(folder, verify=False)
+    _warm_up()
+    graph.compressed_rows  # noqa: B018  # degrees are not part of either side
+    with Watch() as watch:
+        fact = factorize(graph, features, HOPS, store=Path(work) / f"store-{nodes}-{edges}", memory_limit=memory_limit)
+    return {
+        "entries": graph.neighbors.numel(),
+        "convert": seconds,
+        "blocks": [block["columns"] for block in fact.blocks],
+        "stored": sum(path.stat().st_size for path in fact.folder.glob("block*.npy")),
+        **watch.figures(),
+    }
+
+
+def measure_products(work: str, nodes: int, edges: int, blocks: list[list[int]]) -> dict[str, Any]:
+    """K products of dense blocks of these widths, nothing else."""
+    graph = Graph.open(Path(work) / f"graph-{nodes}-{edges}", verify=False)
+    _warm_up()
+    graph.compressed_rows  # noqa: B018
+    seconds = 0.0
+    for start, stop in blocks:
+        x = torch.randn(nodes, stop - start)
+        begun = time.perf_counter()
+        for _ in range(HOPS):
+            x = graph.propagate(x, check_finite=False)
+        seconds += time.perf_counter() - begun
+    return {"seconds": seconds}
+
+
+def measure_growth(work: str, nodes: int, edges: int, channels: int, memory_limit: str) -> dict[str, Any]:
+    """The factorization in memory of one block."""
+    graph = Graph.open(_graph(Path(work), nodes, edges, memory_limit)[0], verify=False)
+    x = torch.randn(nodes, channels)
+    _warm_up()
+    graph.compressed_rows  # noqa: B018
+    with Watch() as watch:
+        factorize(graph, x, HOPS)
+    return {"entries": graph.neighbors.numel(), **watch.figures()}
+
+
+def measure_end_to_end(work: str, nodes: int, edges: int, channels: int, memory_limit: str) -> dict[str, Any]:
+    """Convert, factorize, train five epochs, predict, explain."""
+    base, steps = Path(work), {}
+    labels = write_features(base / "x.npy", nodes, channels)
+    with Watch() as watch:
+        begun = time.perf_counter()
+        graph = convert_edges(edge_blocks(nodes, edges), base / "graph", num_nodes=nodes, memory_limit=memory_limit)
+        steps["convert"] = time.perf_counter() - begun
+        x = np.load(base / "x.npy", mmap_mode="r")
+        order = np.random.default_rng(1).permutation(nodes)
+        train, val = order[: nodes // 10], order[nodes // 10 : nodes * 3 // 20]
+        begun = time.perf_counter()
+        clf = NodeClassifier(
+            "unifilter", features="raw", epochs=5, batch_size=10_000, batch_norm=False, dropout=0.2, basis_dropout=0.0,
+            lr=0.01, weight_decay=0.0,
+        )  # fmt: skip
+        clf.fit(graph, x, labels, train, val, memory_limit=memory_limit, store=base / "stores")
+        steps["fit"] = time.perf_counter() - begun
+        begun = time.perf_counter()
+        predicted = clf.predict()
+        steps["predict"] = time.perf_counter() - begun
+        begun = time.perf_counter()
+        explain(clf).to_json()
+        steps["explain"] = time.perf_counter() - begun
+    test = order[nodes * 3 // 20 :]
+    return {
+        **watch.figures(),
+        "steps": steps,
+        "from_store": any((base / "stores").glob("*/store.json")),
+        "accuracy": float((predicted[test] == labels[test]).mean()),
+    }
+
+
+def measure_rival(work: str, nodes: int, edges: int, channels: int, memory_limit: str, name: str) -> dict[str, Any]:
+    """PyG's SIGN transform, the published algorithm, or ours in memory."""
+    graph = Graph.open(_graph(Path(work), nodes, edges, memory_limit)[0], verify=False)
+    x = torch.randn(nodes, channels)
+    if name == "ours":
+        _warm_up()
+        with Watch() as watch:
+            stored = factorize(graph, x, HOPS).basis("uni", tau=0.5, homophily=0.5).numel()
+    elif name == "sign":
+        from torch_geometric.data import Data
+        from torch_geometric.transforms import SIGN
+
+        rows = torch.repeat_interleave(torch.arange(nodes), graph.row_start.diff())
+        data = Data(x=x, edge_index=torch.stack([rows, graph.neighbors.long()]))
+        with Watch() as watch:
+            SIGN(HOPS)(data)
+        stored = (HOPS + 1) * x.numel()
+    else:
+        from benchmarks.published import coo_propagation, plain_inner, published_basis
+
+        propagation = coo_propagation(graph)
+        with Watch() as watch:
+            stored = published_basis(propagation, x, HOPS, 0.5, 0.5, plain_inner).numel()
+    return {**watch.figures(), "stored": 4 * stored}
+
+
+def measure_fit(size: list[float], memory_limit: str | None, name: str, epochs: int) -> dict[str, Any]:
+    """Train with the published settings, or the defaults, on generated data of some size."""
+    import tempfile
+
+    import scipy.sparse as sp
+
+    from unifilter.methods.uni_filter import UniFilterMethod
+
+    nodes, edges, channels, density, classes = int(size[0]), int(size[1]), int(size[2]), size[3], int(size[4])
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, classes, nodes)
+    if density < 1:
+        x: Any = sp.random_array((nodes, channels), density=density, format="csr", dtype=np.float32, rng=rng)
+    else:
+        x = rng.standard_normal((nodes, channels), dtype=np.float32)
+    order = rng.permutation(nodes)
+    train, val = order[: nodes // 2], order[nodes // 2 : nodes * 3 // 4]
+    known = UniFilterMethod.presets.get(name)
+    left_open = {"batch_norm": False, "dropout": 0.4, "basis_dropout": 0.0, "lr": 0.01, "weight_decay": 5e-4}
+    settings = {**(known or left_open), "epochs": epochs, "batch_size": 10_000, "metric": "accuracy"}
+    with tempfile.TemporaryDirectory() as work, Watch() as watch:
+        graph = convert_edges(edge_blocks(nodes, edges), Path(work) / "graph", num_nodes=nodes, memory_limit="4GB")
+        clf = NodeClassifier("unifilter", **settings)
+        clf.fit(graph, x, labels, train, val, memory_limit=memory_limit)
+        clf.predict()
+        explain(clf).to_json()
+    return watch.figures()
+
+
+_MEASUREMENTS = {
+    "store": measure_store,
+    "products": measure_products,
+    "growth": measure_growth,
+    "end_to_end": measure_end_to_end,
+    "rival": measure_rival,
+    "fit": measure_fit,
+}
+
+
+def measured(what: str, **arguments: Any) -> dict[str, Any]:
+    """Run a measurement in a new process."""
+    command = [sys.executable, "-W", "ignore", "-m", "benchmarks.scale", "--run", what, json.dumps(arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise SystemExit(f"{what} failed:\n{done.stderr[-2000:]}")
+    figures: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    print(f"{what} {arguments}: {figures}", flush=True)
+    return figures
+
+
+def run_stage(options: argparse.Namespace) -> dict[str, Any]:
+    work = str(options.work)
+    size = {"nodes": options.nodes, "edges": options.edges}
+    common = {"work": work, **size, "channels": options.channels, "memory_limit": options.memory_limit}
+    if options.stage == "store":
+        store = measured("store", **common)
+        products = measured("products", work=work, **size, blocks=store["blocks"])
+        return {"store": store, "products": products, "ratio": store["seconds"] / products["seconds"]}
+    if options.stage == "growth":
+        found = []
+        edges = options.smallest
+        while edges <= options.edges:
+            one = {**common, "nodes": max(edges // 10, 100), "edges": edges}
+            found.append(measured("growth", **one))
+            edges *= 10
+        slope = np.polyfit(*(np.log([one[key] for one in found]) for key in ("entries", "seconds")), 1)[0]
+        return {"sizes": found, "exponent": float(slope)}
+    if options.stage == "end-to-end":
+        return measured("end_to_end", **common)
+    if options.stage == "rivals":
+        return {name: measured("rival", **common, name=name) for name in ("ours", "sign", "published")}
+    if options.stage == "wide":
+        limit = options.memory_limit
+        wide = [_WIDE[0] // options.shrink, _WIDE[1] // options.shrink, *_WIDE[2:]]
+        return measured("fit", size=wide, memory_limit=limit, name="wide", epochs=options.epochs)
+    return {
+        name: measured(
+            "fit",
+            size=[nodes // options.shrink, edges // options.shrink, *rest],
+            memory_limit=options.memory_limit,
+            name=name,
+            epochs=options.epochs,
+        )
+        for name, (nodes, edges, *rest) in _PAPER.items()
+    }
+
+
+# Nodes, edges, features and limit of each stage.
+_DEFAULTS = {
+    "store": (10_000_000, 100_000_000, 32, "20GB"),
+    "growth": (0, 100_000_000, 16, "20GB"),
+    "end-to-end": (2_000_000, 20_000_000, 32, "4GB"),
+    "rivals": (1_000_000, 10_000_000, 32, "20GB"),
+    "paper": (0, 0, 0, "20GB"),
+    "wide": (0, 0, 0, "4GB"),
+    "docs": (0, 0, 0, "4GB"),
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.scale", description=__doc__)
+    parser.add_argument("stage", choices=[*_DEFAULTS], nargs="?", help="what to measure, or docs to write it down")
+    parser.add_argument("--work", type=Path, default=Path("scale-work"), help="folder for graphs and stores")
+    parser.add_argument("--nodes", type=int)
+    parser.add_argument("--edges", type=int)
+    parser.add_argument("--channels", type=int)
+    parser.add_argument("--memory-limit")
+    parser.add_argument("--smallest", type=int, default=1_000_000, help="edges of the smallest graph of growth")
+    parser.add_argument("--shrink", type=int, default=1, help="divide the sizes of paper and wide by this")
+    parser.add_argument("--epochs", type=int, default=5)
+    parser.add_argument("--out", type=Path, default=RESULTS)
+    parser.add_argument("--run", nargs=2, metavar=("WHAT", "ARGUMENTS"), help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.run:
+        print(json.dumps(_MEASUREMENTS[options.run[0]](**json.loads(options.run[1]))))
+        return
+    if options.stage is None:
+        parser.error("name a stage")
+    if options.stage == "docs":
+        write_docs(options.out, Path("docs/scale.md"))
+        return
+    for name, value in zip(("nodes", "edges", "channels", "memory_limit"), _DEFAULTS[options.stage], strict=True):
+        if getattr(options, name) is None:
+            setattr(options, name, value)
+    check_limit(options.memory_limit)
+    options.work.mkdir(parents=True, exist_ok=True)
+    found = {"figures": run_stage(options), "limit": check_limit(options.memory_limit), **_conditions(options)}
+    known = json.loads(options.out.read_text()) if options.out.exists() else {}
+    options.out.parent.mkdir(parents=True, exist_ok=True)
+    options.out.write_text(json.dumps({**known, options.stage: found}, indent=1) + "\n")
+    print(f"added to {options.out}")
+
+
+def _conditions(options: argparse.Namespace) -> dict[str, Any]:
+    size = {name: getattr(options, name) for name in ("nodes", "edges", "channels", "shrink")}
+    return {**size, "threads": torch.get_num_threads(), "load_before": psutil.getloadavg()[0]}
+
+
+if __name__ == "__main__":
+    main()
