@@ -51,6 +51,7 @@ def setup(app: Any) -> dict[str, Any]:
     """Sphinx's entry."""
     app.connect("builder-inited", lambda app: write_pages(Path(app.srcdir) / "generated"))
     app.connect("autodoc-skip-member", _keep_methods)
+    app.connect("autodoc-process-docstring", _without_torch)
     app.connect("build-finished", _check)
     return {"parallel_read_safe": True, "version": "1"}
 
@@ -224,6 +225,12 @@ def _keep_methods(app: Any, what: str, name: str, member: Any, skip: bool, optio
     if skip and not name.startswith("_") and (inspect.isfunction(member) or isinstance(member, property)):
         return False
     return None
+
+
+def _without_torch(app: Any, what: str, name: str, found: Any, options: Any, lines: list[str]) -> None:
+    """`forward` without a docstring would get the one of torch, which says nothing about the model."""
+    if lines and lines[0].startswith("Define the computation performed at every call"):
+        lines.clear()
 
 
 def _check(app: Any, error: Exception | None) -> None:
