@@ -69,7 +69,8 @@ def test_a_claim_is_shown_with_its_verdict() -> None:
 
 def test_every_experiment_as_json() -> None:
     shown = json.loads(run("all", "--json").stdout)
-    assert [one["name"] for one in shown] == list(EXPERIMENTS)
+    with_rows = {row["experiment"] for row in packaged_rows()}
+    assert [one["name"] for one in shown] == [name for name in EXPERIMENTS if name in with_rows]
     for one in shown:
         verdicts = [entry["verdict"] for table in one["tables"] for entry in table["entries"]]
         assert verdicts.count("within") == one["within"]
