@@ -111,5 +111,5 @@ release-check:
 
 clean:
 	@echo "== removing $(VENV), $(OLDEST), $(PINS), caches and built files"
-	@rm -rf $(VENV) $(OLDEST) $(PINS) docs/_build build dist demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	@rm -rf $(VENV) $(OLDEST) $(PINS) docs/_build docs/generated docs/examples build dist demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	@find src tests benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

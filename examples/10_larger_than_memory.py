@@ -19,7 +19,7 @@ from unifilter import Graph, NodeClassifier, factorize
 from unifilter.datasets.synthetic import contextual_sbm
 
 folder = Path(tempfile.mkdtemp())
-data = contextual_sbm(6000, num_classes=3, homophily=0.2, average_degree=10, num_features=256, signal=1.5, seed=0)
+data = contextual_sbm(3000, num_classes=3, homophily=0.2, average_degree=10, num_features=96, signal=1.5, seed=0)
 
 # %%
 # A graph on the disk
@@ -69,7 +69,7 @@ print(tuple(rows.shape), "vectors, nodes, columns")
 # ``memory_limit`` of ``fit`` does all of this: what exceeds it is trained on from the disk.
 
 split = data.split("stratified", 0)
-settings = {"hops": 4, "epochs": 15, "lr": 0.01, "dropout": 0.3, "batch_norm": False, "tau": 0.5}
+settings = {"hops": 4, "epochs": 10, "lr": 0.01, "dropout": 0.3, "batch_norm": False, "tau": 0.5}
 clf = NodeClassifier("unifilter", **settings)
 clf.fit(data.graph, data.features, data.labels, train=split.train, val=split.val, memory_limit="2GB")
 print(f"test accuracy {clf.score(data.labels, split.test):.2f}")
