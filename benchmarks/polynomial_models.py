@@ -204,9 +204,9 @@ class DecoupledOverPyG(nn.Module):
         self.filter_weights = nn.Parameter(torch.empty(settings["hops"] + 1))
 
     def forward(self, nodes: Tensor) -> Tensor:
-        in_perceptron, before_filter = self.rates
-        x = functional.dropout(self.x, in_perceptron, self.training)
-        x = functional.dropout(torch.relu(self.layers[0](x)), in_perceptron, self.training)
+        in_mlp, before_filter = self.rates
+        x = functional.dropout(self.x, in_mlp, self.training)
+        x = functional.dropout(torch.relu(self.layers[0](x)), in_mlp, self.training)
         x = functional.dropout(self.layers[1](x), before_filter, self.training)
         return self.product(x, self.filter_weights)[nodes]
 

@@ -1,4 +1,4 @@
-"""One epoch, and the memory of a training run, against the published way of training and against the bare perceptron.
+"""One epoch, and the memory of a training run, against the published way of training and against the bare MLP.
 
 An epoch is a training step and a validation pass, at the published sizes of each data set. The memory is measured in
 a process of its own: ``python -m benchmarks.training NAME``.
@@ -40,7 +40,7 @@ _CLEAR, _PEAK = Path("/proc/self/clear_refs"), "5"
 # glibc keeps freed arrays of up to 32 MB for later; with this it gives back all of a megabyte or more at once.
 _GIVE_BACK_FROM = str(1 << 20)
 
-OURS, PUBLISHED, PERCEPTRON = "ours", "published way", "perceptron alone, on filtered rows"
+OURS, PUBLISHED, MLP_ALONE = "ours", "published way", "MLP alone, on filtered rows"
 
 
 def run_training(case: Case, machine: Machine, repeats: int, report: Report) -> None:
@@ -58,14 +58,14 @@ def run_training(case: Case, machine: Machine, repeats: int, report: Report) -> 
         [[name, seconds(best[name]), seconds(median[name])] for name in best],
     )
     reading = _reading(problem, method, machine)
-    bound = best[PERCEPTRON] + reading
+    bound = best[MLP_ALONE] + reading
     rows = [
         [
             "published way / ours",
             report.at_least(f"{case.name}: published epoch / ours", best[PUBLISHED] / best[OURS], 4),
         ],
         [
-            f"ours / (perceptron + {seconds(reading)} of reading)",
+            f"ours / (MLP + {seconds(reading)} of reading)",
             report.at_most(f"{case.name}: epoch / what cannot be avoided", best[OURS] / bound, 1.5),
         ],
     ]
@@ -105,19 +105,19 @@ def _contenders(method: UniFilterMethod, problem: Problem, learner: Learner) -> 
         filtered, filtered_val = (
             torch.einsum("nkd,k->nd", published.basis[nodes], model.weights) for nodes in (train, val)
         )
-    perceptron = copy.deepcopy(model.mlp)
+    mlp = copy.deepcopy(model.mlp)
 
     def on_filtered_rows(nodes: Tensor) -> Tensor:
-        # In training with a slope in the rows, which the filter needs.
-        rows = filtered.detach().requires_grad_() if perceptron.training else filtered_val
-        logits: Tensor = perceptron(rows)
+        # In training with a gradient for the rows, which the filter needs.
+        rows = filtered.detach().requires_grad_() if mlp.training else filtered_val
+        logits: Tensor = mlp(rows)
         return logits
 
-    groups = [{"params": list(perceptron.parameters()), "lr": method.lr, "weight_decay": method.weight_decay}]
+    groups = [{"params": list(mlp.parameters()), "lr": method.lr, "weight_decay": method.weight_decay}]
     return {
         OURS: epoch(model, learner.forward, learner.parameter_groups),
         PUBLISHED: epoch(published, published, published.parameter_groups(method)),
-        PERCEPTRON: epoch(perceptron, on_filtered_rows, groups),
+        MLP_ALONE: epoch(mlp, on_filtered_rows, groups),
     }
 
 
@@ -135,12 +135,12 @@ class PublishedWay(nn.Module):
         )
 
     def forward(self, nodes: Tensor) -> Tensor:
-        on_basis, in_perceptron = self.rates
+        on_basis, in_mlp = self.rates
         rows = functional.dropout(self.basis[nodes], on_basis, self.training)
         x = (rows * self.of.weights[:, None]).sum(dim=1)
         layers, norms = list(self.of.mlp.layers), [*self.of.mlp.norms, nn.Identity()]
         for index, (layer, norm) in enumerate(zip(layers, norms, strict=True)):
-            x = functional.dropout(x, in_perceptron, self.training)
+            x = functional.dropout(x, in_mlp, self.training)
             out = norm(layer(x))
             out = out + x if out.shape == x.shape else out
             x = torch.relu(out) if index < len(layers) - 1 else out

@@ -28,7 +28,7 @@ def measure(graph, labels):
 # %%
 # A graph whose edges mean nothing
 # --------------------------------
-# Edges are drawn at random, whatever the labels are. In the first graph both classes are equally frequent, in the
+# Edges are drawn at random, independently of the labels. In the first graph both classes are equally frequent, in the
 # second nine nodes of ten are in one class.
 
 rng = np.random.default_rng(0)

@@ -88,7 +88,7 @@ def main() -> None:
 
 
 def homophilous_graph() -> NodeDataset:
-    """Cora, where it can be had."""
+    """Cora, if it is available."""
     try:
         return load_dataset("cora")
     except DatasetNotFoundError as error:

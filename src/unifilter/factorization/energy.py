@@ -67,7 +67,7 @@ def energy_share(tridiagonal: Tridiagonal) -> EnergyShare:
     share = after(below)
     low = torch.where(exact, share, after(below - 1))
     high = torch.where(exact, share, after(below + 1))
-    # All energy is at or below 2, whatever rounding says.
+    # All energy is at or below 2; rounding errors are removed.
     share[-1] = low[-1] = high[-1] = 1.0
     return EnergyShare(
         share.mean(dim=1).clamp(max=1).numpy(),

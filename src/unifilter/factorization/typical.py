@@ -8,7 +8,7 @@ from torch import Tensor
 
 from unifilter.bases import Tridiagonal
 
-# Two equal weights make a half, whatever the order they are summed in.
+# Tolerance, so that two equal weights give one half in any order of summation.
 _SHARE_ROUNDING = 1e-9
 
 

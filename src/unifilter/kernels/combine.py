@@ -1,4 +1,4 @@
-"""Basis vectors from Lanczos vectors: one pass over the data, whatever the basis."""
+"""Basis vectors from Lanczos vectors, in one pass over the data for any basis."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from typing import TypeVar
 import torch
 
 Part = TypeVar("Part")
-# A core goes through so many in about a tenth of a millisecond: with less to do, waking a thread takes longer.
+# A core processes this many in about a tenth of a millisecond. With less work, waking a thread takes longer.
 _NUMBERS_PER_THREAD = 1 << 18
 # Fewer, larger parts cost less; more of them keep more threads at work until the end.
 _FEWEST_PARTS, _MOST_PARTS, _NUMBERS_PER_PART = 8, 64, 1 << 20
@@ -73,6 +73,6 @@ def parts_of(rows: int, numbers: int) -> list[slice]:
 
 
 def equal_parts(length: int, count: int) -> list[slice]:
-    """A range in so many parts of about the same size; none is empty."""
+    """Divide a range into non-empty parts of about equal size."""
     bounds = [length * part // count for part in range(count + 1)]
     return [slice(begin, end) for begin, end in pairwise(bounds) if begin < end]

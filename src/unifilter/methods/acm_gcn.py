@@ -72,12 +72,12 @@ class ACMGCNMethod(Method):
     """ACM-GCN; see :class:`unifilter.nn.ACMGCN`, which says where it follows which of the authors' two codes.
 
     Attributes:
-        hidden_channels, dropout: The network.
+        hidden_channels, dropout: Arguments of the network.
         filter_last: Filter what comes out of the ReLU instead of what goes in, as ACMII-GCN does.
         layer_norm: Normalize the channels where the mixture is computed from them, as ACM-GCN+ does.
         structure: A channel with a weight for every node. The model is then for the nodes of its graph alone.
         residual: Give the second layer a linear map of the features too, as ACM-GCN++ does.
-        window: Epochs of :class:`unifilter.training.LossWindow`.
+        window: Number of epochs of :class:`unifilter.training.LossWindow`.
     """
 
     name: ClassVar[str] = "acm-gcn"

@@ -68,11 +68,11 @@ class AdaptKryMethod(Method):
         tau: Weight of the edges beside the self-loops, one number or several whose powers are averaged.
         combine: ``"weights"``, or ``"concatenate"`` for an MLP on all powers side by side.
         self_loops: ``"remove"`` or ``"add"``, before those of tau.
-        hidden_channels, num_layers, dropout, batch_norm: The MLP.
+        hidden_channels, num_layers, dropout, batch_norm: Arguments of the MLP.
         basis_dropout: Dropout on the elements of the powers.
-        lr, weight_decay: Of the MLP.
-        filter_lr, filter_weight_decay: Of the weights of the powers.
-        patience: Epochs without a better validation score.
+        lr, weight_decay: Learning rate and weight decay of the MLP.
+        filter_lr, filter_weight_decay: Learning rate and weight decay of the weights of the powers.
+        patience: Number of epochs without a better validation score.
     """
 
     name: ClassVar[str] = "adaptkry"

@@ -26,8 +26,8 @@ class APPNPMethod(Method):
         alpha: Probability of a restart.
         hidden_channels, dropout: Width of the MLP, which has two layers and no bias, and dropout on their inputs.
         lr: Learning rate.
-        weight_decay: Of the first layer; the second has none.
-        patience: Epochs without an improvement of :class:`unifilter.training.EitherPatience`.
+        weight_decay: Weight decay of the first layer; the second has none.
+        patience: Number of epochs without an improvement of :class:`unifilter.training.EitherPatience`.
     """
 
     name: ClassVar[str] = "appnp"

@@ -24,7 +24,7 @@ from unifilter.training import Patience
 _HOPS = (1, 2, 4, 8)
 _RIDGES = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)
 
-# What the authors do on every graph; their splits (80 % or 5 % of the labels) are no one else's.
+# The authors' settings for every graph. Their splits (80 % or 5 % of the labels) are not used by other papers.
 _PUBLISHED: dict[str, dict[str, Any]] = {
     name: {"refit": True} for name in ("cora", "citeseer", "pubmed", "actor", "chameleon", "squirrel")
 }

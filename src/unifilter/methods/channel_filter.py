@@ -20,9 +20,9 @@ class ChannelFilterMethod(Method):
         hidden_channels: Number of hidden channels.
         dropout: On the input and in front of the last layer.
         hidden_dropout: On the hidden channels.
-        lr, weight_decay: Of the linear layers.
-        filter_lr, filter_weight_decay: Of the weights.
-        patience: Epochs without a better validation score.
+        lr, weight_decay: Learning rate and weight decay of the linear layers.
+        filter_lr, filter_weight_decay: Learning rate and weight decay of the weights.
+        patience: Number of epochs without a better validation score.
     """
 
     paper: ClassVar[str] = "Guo and Wei, Graph Neural Networks with Learnable and Optimal Polynomial Bases, 2023"

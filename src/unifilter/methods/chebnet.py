@@ -25,7 +25,7 @@ class ChebNetMethod(Method):
         hops: The degree of each layer.
         hidden_channels: Width of the hidden layer.
         dropout: Dropout on it; the input is not dropped.
-        window: Epochs of :class:`unifilter.training.LossWindow`.
+        window: Number of epochs of :class:`unifilter.training.LossWindow`.
     """
 
     name: ClassVar[str] = "chebnet"

@@ -41,8 +41,8 @@ class ChebNetIIMethod(DecoupledMethod):
     the j-th Chebyshev point and 0 at the others; starts as the identity.
 
     Attributes:
-        filter_lr, filter_weight_decay: Of the values :math:`g_j`.
-        num_layers: Number of layers of the perceptron.
+        filter_lr, filter_weight_decay: Learning rate and weight decay of the values :math:`g_j`.
+        num_layers: Number of layers of the MLP.
         batch_norm: Batch normalization in it.
         operator: What the Chebyshev polynomials are taken of: ``"laplacian"``, :math:`\mathbf{L} - \mathbf{I}`; or
             ``"adjacency"``, :math:`\tilde{\mathbf{P}}` with self-loops, as the authors do on Penn94.

@@ -17,7 +17,7 @@ class DecoupledMethod(Method):
     Attributes:
         hops: Degree K of the filter.
         hidden_channels: Width of the MLP.
-        lr, weight_decay: Of the MLP.
+        lr, weight_decay: Learning rate and weight decay of the MLP.
         dropout: Dropout in the MLP.
         filter_dropout: Dropout between MLP and filter, ``dprate`` in the authors' scripts.
     """

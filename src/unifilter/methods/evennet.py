@@ -32,7 +32,7 @@ class EvenNetMethod(DecoupledMethod):
     Attributes:
         alpha: Of the weights at the start.
         filter_lr: Learning rate of the weights, which have no weight decay.
-        patience: Epochs without a lower validation loss.
+        patience: Number of epochs without a lower validation loss.
     """
 
     name: ClassVar[str] = "evennet"

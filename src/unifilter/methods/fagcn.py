@@ -46,8 +46,8 @@ class FAGCNMethod(Method):
     lowest validation loss. Here the rule is that of the experiments which the settings per graph are from.
 
     Attributes:
-        hidden_channels, num_layers, dropout, epsilon: The network.
-        window: Epochs of :class:`unifilter.training.LossWindow`.
+        hidden_channels, num_layers, dropout, epsilon: Arguments of the network.
+        window: Number of epochs of :class:`unifilter.training.LossWindow`.
     """
 
     name: ClassVar[str] = "fagcn"

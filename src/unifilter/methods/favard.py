@@ -57,7 +57,7 @@ class FavardMethod(ChannelFilterMethod):
     """A learned basis and a learned weight per hop and hidden channel; see :class:`unifilter.nn.favard.FavardGNN`.
 
     Attributes:
-        basis_lr, basis_weight_decay: Of the recurrence that makes the basis.
+        basis_lr, basis_weight_decay: Learning rate and weight decay of the recurrence that makes the basis.
     """
 
     name: ClassVar[str] = "favard"

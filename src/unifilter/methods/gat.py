@@ -35,9 +35,9 @@ class GATMethod(Method):
 
     Attributes:
         hidden_channels: Width of each head.
-        num_layers, heads, output_heads, output_elu: The network.
+        num_layers, heads, output_heads, output_elu: Arguments of the network.
         dropout, attention_dropout: On the input of every layer, and on what nodes pay attention to.
-        patience: Epochs without a lower validation loss.
+        patience: Number of epochs without a lower validation loss.
     """
 
     name: ClassVar[str] = "gat"

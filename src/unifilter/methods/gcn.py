@@ -63,11 +63,11 @@ class GCNMethod(Method):
     graphs: ``hidden_channels=16, input_dropout=True, decay_first_layer_only=True, epochs=200, window=10``.
 
     Attributes:
-        hidden_channels, num_layers, dropout: The network.
+        hidden_channels, num_layers, dropout: Arguments of the network.
         input_dropout: Whether the input is dropped too.
         decay_first_layer_only: Whether the weights of the other layers are free of weight decay.
         initialization: ``"glorot"`` weights with a bias of zero, or both ``"uniform"``, as in Kipf's code for PyTorch.
-        window: Epochs of :class:`unifilter.training.LossWindow`.
+        window: Number of epochs of :class:`unifilter.training.LossWindow`.
         patience: Where given, epochs without a lower validation loss end the training instead.
     """
 
@@ -117,8 +117,8 @@ class ResidualGCNMethod(Method):
     :class:`unifilter.nn.gcn.ResidualGCN`.
 
     Attributes:
-        hidden_channels, num_layers, dropout, norm, residual: The network.
-        patience: Epochs without a better validation score; its authors train to the end and keep the best.
+        hidden_channels, num_layers, dropout, norm, residual: Arguments of the network.
+        patience: Number of epochs without a better validation score; its authors train to the end and keep the best.
     """
 
     name: ClassVar[str] = "gcn-res"

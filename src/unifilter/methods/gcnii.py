@@ -52,9 +52,9 @@ class GCNIIMethod(Method):
     The defaults are the authors' for full supervision: one weight decay for all layers, patience on the loss.
 
     Attributes:
-        hidden_channels, num_layers, alpha, theta, dropout: The network.
-        window: Epochs of :class:`unifilter.training.LossWindow`, where there is no patience.
-        patience: Epochs without a lower validation loss.
+        hidden_channels, num_layers, alpha, theta, dropout: Arguments of the network.
+        window: Number of epochs of :class:`unifilter.training.LossWindow`, where there is no patience.
+        patience: Number of epochs without a lower validation loss.
     """
 
     name: ClassVar[str] = "gcnii"

@@ -52,14 +52,14 @@ class GloGNNPlusPlusMethod(Method):
     ``NodeClassifier("glognn++", dtype="float64")`` has the other.
 
     Attributes:
-        hidden_channels, num_layers, orders, dropout: The network.
+        hidden_channels, num_layers, orders, dropout: Arguments of the network.
         alpha: How much the coefficients between nodes are kept small.
         beta: How much they are kept close to the graph.
         gamma: Share of the MLP's output in each layer.
         delta: Share of the features in the MLP's input; the rest is a weight for every node. Unless it is 1, the model
             is for the nodes of its graph alone.
         scaled: Whether channels have learned weights, which is what GloGNN++ adds to GloGNN.
-        window: Epochs of :class:`unifilter.training.LossWindow`.
+        window: Number of epochs of :class:`unifilter.training.LossWindow`.
         keep: Which epoch's weights are kept: the one with the best validation ``"score"`` or ``"loss"``. On Chameleon
             the loss is lowest long before the accuracy is highest.
     """

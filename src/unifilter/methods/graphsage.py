@@ -22,8 +22,8 @@ class GraphSAGEMethod(Method):
     al., Revisiting Heterophily For Graph Neural Networks, 2022.
 
     Attributes:
-        hidden_channels, num_layers, dropout: The network.
-        window: Epochs of :class:`unifilter.training.LossWindow`.
+        hidden_channels, num_layers, dropout: Arguments of the network.
+        window: Number of epochs of :class:`unifilter.training.LossWindow`.
     """
 
     name: ClassVar[str] = "graphsage"

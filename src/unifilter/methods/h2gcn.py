@@ -31,9 +31,9 @@ class H2GCNMethod(Method):
     """H2GCN; see :class:`unifilter.nn.H2GCN`.
 
     Attributes:
-        hidden_channels, rounds, relu, dropout: The network.
+        hidden_channels, rounds, relu, dropout: Arguments of the network.
         weight_decay: Twice the coefficient of the authors, whose framework does not halve the penalty.
-        patience: Epochs without a validation score at least as good; the authors train to the end.
+        patience: Number of epochs without a validation score at least as good; the authors train to the end.
     """
 
     name: ClassVar[str] = "h2gcn"

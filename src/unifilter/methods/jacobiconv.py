@@ -61,10 +61,10 @@ class JacobiConvMethod(Method):
         alpha: Bound of the factors between one polynomial and the next.
         dropout: Dropout on the features.
         filter_dropout: Dropout between the linear map and the filter.
-        lr, weight_decay: Of the linear map.
-        alpha_lr, alpha_weight_decay: Of the factors.
-        filter_lr, filter_weight_decay: Of the filters' weights.
-        patience: Epochs without a validation score as good as the best.
+        lr, weight_decay: Learning rate and weight decay of the linear map.
+        alpha_lr, alpha_weight_decay: Learning rate and weight decay of the factors.
+        filter_lr, filter_weight_decay: Learning rate and weight decay of the filters' weights.
+        patience: Number of epochs without a validation score as good as the best.
     """
 
     name: ClassVar[str] = "jacobiconv"

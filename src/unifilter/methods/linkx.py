@@ -26,9 +26,9 @@ class LINKXMethod(Method):
     published settings of any graph. It has a weight for every node, so a trained model is for the nodes of its graph.
 
     Attributes:
-        hidden_channels, num_layers, num_edge_layers, num_node_layers: The network.
+        hidden_channels, num_layers, num_edge_layers, num_node_layers: Arguments of the network.
         dropout: Dropout between the last ``num_layers`` layers, so none where it is 1.
-        patience: Epochs without a better validation score; the authors train to the end and keep the best.
+        patience: Number of epochs without a better validation score; the authors train to the end and keep the best.
     """
 
     name: ClassVar[str] = "linkx"

@@ -1,4 +1,4 @@
-"""What a method is: a dataclass of its hyper-parameters that builds something trainable."""
+"""Base class of methods: a dataclass of hyperparameters that builds a trainable model."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from unifilter.methods.problem import Problem
 from unifilter.nn import GraphModule
 from unifilter.training import Optimization, Optimizer, Patience, StopRule
 
-# What a setting of a plain kind may be; the others are checked by whoever uses them.
+# Allowed values of settings with a plain type. Other settings are checked where they are used.
 _KINDS: dict[Any, tuple[type, str]] = {
     float: (Real, "a number"),
     int: (Integral, "a whole number"),
@@ -33,11 +33,11 @@ Preset = Literal["published", "tuned", "none"]
 
 @dataclass(frozen=True)
 class ModelShape:
-    """All that a method has to know of the data to build its network.
+    """Properties of the data that a method needs to build its network.
 
     Attributes:
         in_channels: Number of features.
-        num_outputs: Number of outputs: of classes, labels or targets.
+        num_outputs: Number of classes, labels or targets.
         facts: Quantities estimated before training, such as the homophily; for a transductive method ``num_nodes``.
     """
 
@@ -48,19 +48,19 @@ class ModelShape:
 
 @dataclass
 class Learner:
-    """A model on a problem, ready to be trained.
+    """A model for a problem, ready to be trained.
 
     Attributes:
-        model: The network; its parameters and buffers are what is saved.
-        shape: What it was built for.
-        forward: Logits of some nodes of the problem, by the shortest way.
-        parameter_groups: For the optimizer.
-        stop: The stop rule.
-        finish: Called once after training, for a model that looks at its data a last time.
-        solve: Sets the model's weights from some nodes, for methods that are not trained by gradient; the groups and
-            the stop rule are then not used.
-        refit: Whether to solve once more on training and validation nodes, after the validation score was taken.
-        row_wise: Whether ``forward`` computes the rows of the given nodes alone, so that a few nodes cost little.
+        model: The network. Its parameters and buffers are saved.
+        shape: The properties of the data it was built for.
+        forward: Computes the logits of some nodes of the problem as fast as possible.
+        parameter_groups: Parameter groups of the optimizer.
+        stop: The early stopping rule.
+        finish: Called once after training, for a model that needs its data once more.
+        solve: Sets the model's weights from some nodes, for methods that are not trained by gradient. Parameter groups
+            and stopping rule are then ignored.
+        refit: Whether to solve again on training and validation nodes after computing the validation score.
+        row_wise: Whether ``forward`` computes only the rows of the given nodes, so that few nodes are cheap.
         everywhere: Outputs of all nodes, for a ``forward`` that only knows the nodes it is trained on.
         announce: Told which nodes ``forward`` will be asked for next, batch by batch, to read their rows ahead.
     """
@@ -80,35 +80,35 @@ class Learner:
 
 @dataclass(frozen=True, kw_only=True)
 class Method(ABC):
-    """A method with its hyper-parameters: one small file each, with its published settings as presets.
+    """A method with its hyperparameters, in one small file each, with published settings as presets.
 
-    A subclass adds its hyper-parameters as fields and says in :meth:`network` what they build. That is all for a model
-    that is trained on whole graphs; one that can precompute something overrides :meth:`build` too.
+    A subclass adds its hyperparameters as fields and builds its network in :meth:`network`. This is enough for a model
+    that is trained on whole graphs. A model that can precompute something also overrides :meth:`build`.
 
     Attributes:
-        features: How arrays are scaled: not at all (``"raw"``), rows divided by the sum of their absolute values
-            (``"row"``) or by their length (``"l2"``), or columns with mean 0 and deviation 1 over the training nodes
-            (``"standard"``). Tables are encoded and scaled by the kinds of their columns instead.
+        features: Feature scaling: none (``"raw"``), rows divided by the sum of their absolute values (``"row"``) or by
+            their norm (``"l2"``), or columns with mean 0 and standard deviation 1 over the training nodes
+            (``"standard"``). Tables are encoded and scaled by the types of their columns instead.
         epochs: Maximum number of epochs.
         optimizer: ``"adam"``, ``"adamw"``, or plain gradient descent, ``"sgd"``.
-        batch_size: Training nodes per step; ``None`` takes all at once.
-        metric: What is measured on the validation nodes. For classes ``"accuracy"``, ``"balanced_accuracy"``,
-            ``"macro_f1"`` or ``"roc_auc"``; for several labels per node also ``"micro_f1"``; for numbers ``"r2"``,
+        batch_size: Training nodes per step; ``None`` uses all at once.
+        metric: Metric on the validation nodes. For classification ``"accuracy"``, ``"balanced_accuracy"``,
+            ``"macro_f1"`` or ``"roc_auc"``; for multilabel classification also ``"micro_f1"``; for regression ``"r2"``,
             ``"neg_rmse"`` or ``"neg_mae"``.
-        seed: Random seed of initial weights, dropout and batches: the same seed gives the same model.
+        seed: Random seed for initial weights, dropout and batches.
     """
 
     name: ClassVar[str]
     paper: ClassVar[str] = ""
     cost: ClassVar[str] = ""
     needs: ClassVar[str] = "nothing"
-    # The extra of this package that brings it, such as "pyg".
+    # The extra of this package that the method needs, such as "pyg".
     extra: ClassVar[str] = ""
-    # What it can learn.
+    # Supported tasks.
     tasks: ClassVar[tuple[TaskName, ...]] = ("classification", "multilabel", "regression")
-    # Settings whose default differs where numbers are learned.
+    # Settings with a different default for regression.
     for_numbers: ClassVar[Mapping[str, Any]] = {}
-    # Raise it when the same settings give other results than before: stored results of older versions no longer count.
+    # Raise this when the same settings give different results: stored results of older versions are then ignored.
     version: ClassVar[int] = 1
     # Settings that came later, each with the value at which the method does what it did without: stored results do not
     # mention them there.
@@ -116,12 +116,12 @@ class Method(ABC):
     # Settings per data set, as published. Under "cora/48" are those for the 48/32/20 masks of Cora, and under "cora"
     # those for its other splits, and for the masks where nothing else is published.
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
-    # What replaces them where they fall short here: chosen on validation nodes, from the published search space. The
-    # keys are those of the presets.
+    # Settings that replace the presets where these fall short here: selected on validation nodes, from the published
+    # search space. The keys are those of the presets.
     tuned: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
-    # Values that `unifilter tune` chooses among; a setting that is not here keeps its default.
+    # Values that `unifilter tune` tries. Settings that are not listed keep their default.
     search_space: ClassVar[Mapping[str, Sequence[Any]]] = {}
-    # Further values that it chooses among, which no paper searched.
+    # Further values to try, which no paper searched.
     further_search: ClassVar[Mapping[str, Sequence[Any]]] = {}
 
     features: FeatureScaling = "raw"
@@ -133,24 +133,24 @@ class Method(ABC):
 
     @abstractmethod
     def network(self, shape: ModelShape) -> GraphModule:
-        """An untrained model. Its initial weights come from torch's generator, which is seeded."""
+        """Build an untrained network. Initial weights come from torch's random generator, which is seeded."""
 
     @property
     def transductive(self) -> bool:
-        """Whether it learns weights for the very nodes of its graph, and so cannot predict for any others."""
+        """Whether the method learns a weight for every node, so that it cannot predict for other graphs."""
         return False
 
     def facts(self, problem: Problem) -> dict[str, Any]:
-        """Quantities that are estimated before training and stored with the model."""
+        """Quantities estimated before training and stored with the model."""
         return {"num_nodes": problem.dataset.num_nodes} if self.transductive else {}
 
     def parameter_groups(self, model: Any) -> list[dict[str, Any]]:
-        """Groups for the optimizer; by default one, with the settings ``lr`` and ``weight_decay``."""
+        """Parameter groups of the optimizer. Default: one group with the settings ``lr`` and ``weight_decay``."""
         rates = {name: value for name in ("lr", "weight_decay") if (value := getattr(self, name, None)) is not None}
         return [{"params": list(model.parameters()), **rates}]
 
     def stop_rule(self) -> StopRule:
-        """When training ends; by default after ``patience`` epochs (200) without a better validation score."""
+        """The early stopping rule. Default: stop after ``patience`` (200) epochs without a better validation score."""
         return Patience(getattr(self, "patience", 200))
 
     def build(self, problem: Problem) -> Learner:
@@ -169,17 +169,17 @@ class Method(ABC):
         return ModelShape(problem.num_features(self.features), problem.task.num_outputs, self.facts(problem))
 
     def candidates(self) -> Sequence[Self]:
-        """What is trained, the best on the validation nodes to be kept: itself, unless some setting is left open."""
+        """Candidates to train, of which the best on the validation nodes is kept. Default: the method itself."""
         return (self,)
 
     @classmethod
     def check_installed(cls) -> None:
-        """Refuses a method whose extra is not installed. Call it where a method is chosen, before any work."""
+        """Raise an error if the extra of the method is not installed. Call this before any work."""
         if cls.extra:
             require(cls.extra, what=f"the method {cls.name}")
 
     def optimization(self) -> Optimization:
-        """How the weights are found, by the settings above, and by ``lr_decay`` where a method has it."""
+        """Settings of the optimization, including ``lr_decay`` if the method has it."""
         lr_decay = getattr(self, "lr_decay", 0.0)
         return Optimization(self.epochs, self.optimizer, self.batch_size, self.metric, self.seed, lr_decay)
 
@@ -208,15 +208,15 @@ class Method(ABC):
         metric: Metric | None = None,
         **changes: Any,
     ) -> Self:
-        """The settings for a data set.
+        """Return the method with the settings for a data set.
 
         Args:
-            dataset: Its name; ``None`` or a name without settings gives the defaults.
-            kind: ``"published"`` settings, those ``"tuned"`` here on top of them, or ``"none"``, the defaults.
-            split: The rule of its splits, such as ``"48"``: some settings were published for certain splits.
-            task: What is learned.
-            metric: What to measure, unless the settings say; by default the first of the task.
-            changes: Settings of your own, which come before all others.
+            dataset: Name of the data set; ``None`` or a name without settings gives the defaults.
+            kind: ``"published"`` settings, settings ``"tuned"`` here on top of them, or ``"none"`` for the defaults.
+            split: Split rule, such as ``"48"``, because some settings were published for certain splits.
+            task: The learning task.
+            metric: The metric, if the settings do not define it. Default: the first one of the task.
+            changes: Your own settings, which take precedence.
         """
         check_choice("kind", kind, get_args(Preset))
         published = settings_for(cls.presets, dataset, split) if kind != "none" else {}
@@ -226,7 +226,7 @@ class Method(ABC):
 
     @classmethod
     def with_settings(cls, settings: Mapping[str, Any]) -> Self:
-        """A method with some settings changed from the defaults; they may come from a file or a command line."""
+        """A method with some settings changed from the defaults. Values from files and command lines are accepted."""
         known = [field.name for field in dataclasses.fields(cls)]
         kinds = get_type_hints(cls)
         for name, value in settings.items():
@@ -241,16 +241,16 @@ class Method(ABC):
         return cls(**settings)
 
     def settings(self) -> dict[str, Any]:
-        """Every hyper-parameter by its name."""
+        """All hyperparameters by name."""
         return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
 
     def plain_settings(self) -> dict[str, Any]:
-        """The same as JSON holds it; :meth:`from_plain` makes the method from it again."""
+        """All hyperparameters as JSON values, for :meth:`from_plain`."""
         return {name: plain(_built(value)) for name, value in self.settings().items()}
 
     @classmethod
     def from_plain(cls, settings: Mapping[str, Any]) -> Self:
-        """The method that :meth:`plain_settings` described."""
+        """Restore a method from :meth:`plain_settings`."""
         return cls.with_settings({name: _unplain(value) for name, value in settings.items()})
 
 

@@ -37,9 +37,10 @@ class MixHopMethod(Method):
         hops: Highest power of the propagation matrix.
         input_dropout, dropout: On the input, and on the hidden layer.
         lr_decay: Share of the initial learning rate that is taken off after every epoch.
-        weight_decay: Of the weights that multiply features; twice the factor of a penalty on their squares.
+        weight_decay: Weight decay of the weights that multiply features; twice the factor of a penalty on their
+            squares.
         score_decay: Of the scores that weigh the powers of the output.
-        patience: Epochs without a better validation score.
+        patience: Number of epochs without a better validation score.
     """
 
     name: ClassVar[str] = "mixhop"

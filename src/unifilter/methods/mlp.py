@@ -1,4 +1,4 @@
-"""A perceptron on the features alone: what the graph adds is measured from here."""
+"""An MLP on the features alone, the baseline for the benefit of the graph."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from unifilter.training import LossWindow
 
 @dataclass(frozen=True, kw_only=True)
 class MLPMethod(Method):
-    """A perceptron that does not see the graph: a plain :class:`unifilter.nn.MLP`.
+    """An MLP that does not use the graph: a plain :class:`unifilter.nn.MLP`.
 
     It is the one that papers on polynomial filters compare with: biases, torch's initial weights, and dropout on the
     features and on the hidden layer.
 
     Attributes:
-        hidden_channels, num_layers, dropout, batch_norm: The perceptron.
-        window: Epochs of :class:`unifilter.training.LossWindow`.
+        hidden_channels, num_layers, dropout, batch_norm: Arguments of the MLP.
+        window: Number of epochs of :class:`unifilter.training.LossWindow`.
     """
 
     name: ClassVar[str] = "mlp"

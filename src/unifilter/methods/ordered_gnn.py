@@ -54,10 +54,11 @@ class OrderedGNNMethod(Method):
     are.
 
     Attributes:
-        hidden_channels, num_layers, num_input_layers, chunk_channels, shared_gate, dropout, hop_dropout: The network.
+        hidden_channels, num_layers, num_input_layers, chunk_channels, shared_gate, dropout, hop_dropout: Arguments of
+            the network.
         weight_decay: Of gates and norms of the hops.
         linear_weight_decay: Of the layers before and after the hops.
-        patience: Epochs without a better validation score.
+        patience: Number of epochs without a better validation score.
     """
 
     name: ClassVar[str] = "ordered-gnn"

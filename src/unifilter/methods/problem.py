@@ -205,7 +205,7 @@ class Workspace:
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Nodes of a workspace to learn from and to stop by.
+    """A workspace with training nodes, and validation nodes for early stopping.
 
     Attributes:
         workspace: The data and what is shared; column statistics are those of the training nodes.

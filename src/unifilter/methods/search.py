@@ -20,5 +20,5 @@ NETWORK: dict[str, tuple[Any, ...]] = {
     "lr": RATES,
     "weight_decay": DECAYS,
 }
-# Of one that filters what a perceptron gives.
+# Of one that filters what an MLP gives.
 DECOUPLED: dict[str, tuple[Any, ...]] = {**NETWORK, "filter_dropout": DROPOUTS}

@@ -51,11 +51,11 @@ class SpecformerMethod(Method):
     spectrum were computed it says nothing about what lies between.
 
     Attributes:
-        hidden_channels, num_layers, heads, norm: The network.
+        hidden_channels, num_layers, heads, norm: Arguments of the network.
         attention_dropout, dropout, filter_dropout: In the transformer, on the features, and on what a filter sums up.
         ends: How many of the smallest and largest eigenvalues; ``None`` takes all, or on graphs of more than 8,000
             nodes as many as :func:`unifilter.factorization.eigendecomposition.eigenpairs` does.
-        patience: Epochs without a lower validation loss.
+        patience: Number of epochs without a lower validation loss.
         keep: Which epoch's weights are kept: the one with the best validation ``"score"`` or ``"loss"``. The authors'
             code prints the test score of both, and does not say which one is reported.
     """

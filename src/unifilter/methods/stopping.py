@@ -9,7 +9,7 @@ def stop_by_loss(patience: int | None, window: int) -> StopRule:
     """Keeps the lowest validation loss, and ends by ``patience`` where it is given, else by a window.
 
     Args:
-        patience: Epochs without a lower loss.
-        window: Epochs of :class:`unifilter.training.LossWindow`.
+        patience: Number of epochs without a lower loss.
+        window: Number of epochs of :class:`unifilter.training.LossWindow`.
     """
     return LossWindow(window) if patience is None else Patience(patience, monitor="loss")

@@ -24,7 +24,7 @@ class UFGMethod(DecoupledMethod):
     Attributes:
         filters: The filter bank: ``"haar"``, ``"linear"`` or ``"quadratic"``.
         levels: Number of levels.
-        filter_lr, filter_weight_decay: Of the weights.
+        filter_lr, filter_weight_decay: Learning rate and weight decay of the weights.
         window: Epochs before training may stop.
     """
 

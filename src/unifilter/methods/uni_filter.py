@@ -72,7 +72,7 @@ _PUBLISHED: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 # Squirrel's published settings were found with the published code's basis, and with the paper's stop five points short.
-# By the validation score of split 0 shorter rows, a shallower perceptron and a smaller tau make up for it.
+# By the validation score of split 0 shorter rows, a shallower MLP and a smaller tau make up for it.
 _TUNED: dict[str, dict[str, Any]] = {"squirrel": {"features": "l2", "tau": 0.5, "num_layers": 2}}
 
 # On the 48/32/20 masks 16 settings were tried on the validation nodes of the first one: the published settings, which

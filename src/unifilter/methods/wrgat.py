@@ -32,11 +32,11 @@ class WRGATMethod(Method):
     restored.
 
     Attributes:
-        hidden_channels, original_edges, dropout: The network.
+        hidden_channels, original_edges, dropout: Arguments of the network.
         aggregation: ``"sum"``, or ``"mean"`` as in the authors' code.
         structural_layers: Up to how many hops surroundings are compared, from 0 on, each a relation with weights of its
             own; ``None`` goes as far as there are nodes to compare.
-        patience: Epochs without a better validation score.
+        patience: Number of epochs without a better validation score.
     """
 
     name: ClassVar[str] = "wrgat"

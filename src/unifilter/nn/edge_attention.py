@@ -23,7 +23,7 @@ _MASK_WIDTH = 256
 class EdgeRows:
     """The entries of a square sparse matrix, row by row, for values that carry a gradient.
 
-    Row ``i`` lists the nodes ``j`` that node ``i`` hears from. A vector with a number for each entry is in this order.
+    Row ``i`` lists the nodes ``j`` that send messages to node ``i``. Vectors with a number per entry are in this order.
 
     Args:
         starts: Where each row begins among the entries ``[num_nodes + 1]``.

@@ -114,7 +114,7 @@ class AttentionLayer(nn.Module):
 
 
 def hear_neighbors(graph: Graph, values: Tensor, receiving: Tensor, sending: Tensor, p: float = 0.0) -> Tensor:
-    r"""What each node hears from its neighbors, by weights that are a softmax over them.
+    r"""Messages that each node receives from its neighbors, weighted by a softmax over them.
 
     Args:
         graph: A weight of 2 counts as two edges.

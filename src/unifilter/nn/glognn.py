@@ -115,12 +115,12 @@ class GloGNN(GraphModule):
 
     def forward(self, x: Features, edge_index: EdgeIndex, edge_weight: Tensor | None = None) -> Tensor:
         mean = neighbor_mean(self.graph_of(x, edge_index, edge_weight), x.dtype)
-        first = hidden = self._perceptron(x, mean)
+        first = hidden = self._mlp(x, mean)
         for _ in range(self.num_layers):
             hidden = self._layer(hidden, first, mean)
         return hidden
 
-    def _perceptron(self, x: Features, mean: SparseRows) -> Tensor:
+    def _mlp(self, x: Features, mean: SparseRows) -> Tensor:
         parts = []
         if self.of_features is not None:
             parts.append(self.delta * self.of_features(x))

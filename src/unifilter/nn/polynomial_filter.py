@@ -1,4 +1,4 @@
-r"""Polynomial filters on whole signals: K products forward and K backward, whatever the polynomial family."""
+r"""Polynomial filters on whole signals: K products forward and K backward for any polynomial family."""
 
 from __future__ import annotations
 

@@ -28,13 +28,13 @@ from unifilter.kernels.compiled.lanes import (
 from unifilter.kernels.compressed_rows import CompressedRows
 from unifilter.kernels.threads import for_each
 
-# Sums over rows are taken over so many at a time, whatever the number of threads: it cannot change a result.
+# Number of rows per partial sum. It is fixed, so that the number of threads cannot change a result.
 _ROWS_PER_SUM = 256
 # For a filter of one signal alone.
 _NO_SECOND = (None,) * 6
 # A signal larger than this is not in a core's own cache: neighbors are then requested ahead.
 _NEAR_BYTES = 1 << 20
-# A core adds so many numbers in about a tenth of a millisecond: with less to do, waking a thread would take longer.
+# A core adds this many numbers in about a tenth of a millisecond. With less work, waking a thread takes longer.
 _ADDITIONS_PER_THREAD = 1 << 20
 
 

@@ -29,7 +29,7 @@ _ROWS = 4
 _LINE = 64
 # Columns worked on together: their small matrices stay in the cache of one core while the rows go by.
 _COLUMNS = 512
-# Sums over rows are taken in so many groups, whatever the number of threads: it cannot change a result.
+# Number of groups in sums over rows. It is fixed, so that the number of threads cannot change a result.
 _GROUPS = 8
 
 

@@ -8,7 +8,7 @@ from unifilter.kernels.compiled.compiling import compile_inline, compile_kernel
 from unifilter.kernels.structural_distance import RADIUS, SHIFT, Rings, starts_of
 from unifilter.kernels.threads import equal_parts, for_each
 
-# Rings grow at different speeds: so many parts keep all threads at work until the end.
+# Rings grow at different speeds. This many parts keep all threads busy until the end.
 _PARTS = 64
 # Where a path came from.
 _UP, _LEFT, _DIAGONAL = 0, 1, 2
