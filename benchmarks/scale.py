@@ -223,7 +223,7 @@ def measure_rival(work: str, nodes: int, edges: int, channels: int, memory_limit
     return {**watch.figures(), "stored": 4 * stored}
 
 
-def measure_fit(size: list[float], memory_limit: str | None, name: str, epochs: int) -> dict[str, Any]:
+def measure_fit(size: list[float], memory_limit: str | None, name: str, epochs: int, batch_size: int) -> dict[str, Any]:
     """Train with the published settings, or the defaults, on generated data of some size."""
     import tempfile
 
@@ -242,7 +242,7 @@ def measure_fit(size: list[float], memory_limit: str | None, name: str, epochs: 
     train, val = order[: nodes // 2], order[nodes // 2 : nodes * 3 // 4]
     known = UniFilterMethod.presets.get(name)
     left_open = {"batch_norm": False, "dropout": 0.4, "basis_dropout": 0.0, "lr": 0.01, "weight_decay": 5e-4}
-    settings = {**(known or left_open), "epochs": epochs, "batch_size": 10_000, "metric": "accuracy"}
+    settings = {**(known or left_open), "epochs": epochs, "batch_size": batch_size, "metric": "accuracy"}
     with tempfile.TemporaryDirectory() as work, Watch() as watch:
         graph = convert_edges(edge_blocks(nodes, edges), Path(work) / "graph", num_nodes=nodes, memory_limit="4GB")
         clf = NodeClassifier("unifilter", **settings)
@@ -297,7 +297,14 @@ def run_stage(options: argparse.Namespace) -> dict[str, Any]:
     if options.stage == "wide":
         limit = options.memory_limit
         wide = [_WIDE[0] // options.shrink, _WIDE[1] // options.shrink, *_WIDE[2:]]
-        return measured("fit", size=wide, memory_limit=limit, name="wide", epochs=options.epochs)
+        return measured(
+            "fit",
+            size=wide,
+            memory_limit=limit,
+            name="wide",
+            epochs=options.epochs,
+            batch_size=options.batch_size or 2000,
+        )
     return {
         name: measured(
             "fit",
@@ -305,6 +312,7 @@ def run_stage(options: argparse.Namespace) -> dict[str, Any]:
             memory_limit=options.memory_limit,
             name=name,
             epochs=options.epochs,
+            batch_size=options.batch_size or 10_000,
         )
         for name, (nodes, edges, *rest) in _PAPER.items()
     }
@@ -333,6 +341,7 @@ def main() -> None:
     parser.add_argument("--smallest", type=int, default=1_000_000, help="edges of the smallest graph of growth")
     parser.add_argument("--shrink", type=int, default=1, help="divide the sizes of paper and wide by this")
     parser.add_argument("--epochs", type=int, default=5)
+    parser.add_argument("--batch-size", type=int, help="of paper and wide; by default 10,000 and 2,000")
     parser.add_argument("--out", type=Path, default=RESULTS)
     parser.add_argument("--run", nargs=2, metavar=("WHAT", "ARGUMENTS"), help=argparse.SUPPRESS)
     options = parser.parse_args()
