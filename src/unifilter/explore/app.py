@@ -136,7 +136,7 @@ async def _words(request: Request, **kinds: type) -> dict[str, Any]:
         raise ValueError("the request is not JSON: use the page") from None
     for name, kind in kinds.items():
         if not isinstance(words, dict) or not isinstance(words.get(name), kind) or isinstance(words[name], bool):
-            raise ValueError(f"the request needs {name!r}, a {kind.__name__}: use the page")
+            raise ValueError(f"the request needs {name!r} ({kind.__name__}): use the page")
     return dict(words)
 
 
