@@ -116,7 +116,11 @@ DEEP = b"<graphml>" + b"<graph>" * 140_000
         ("mine.zip", encrypted(), "^nodes.csv in mine.zip is encrypted: write the .zip without a password"),
         ("mine.zip", understated(), "^mine.zip is not a complete .zip file"),
         ("mine.zip", bomb(), "^mine.zip unpacks to 20.0 MB, more than the limit of 10.0 MB"),
-        ("mine.zip", zipped({"nodes.parquet": repeated()}), "^nodes.parquet unpacks to 80.0 MB, more than the limit of 10.0 MB"),
+        (
+            "mine.zip",
+            zipped({"nodes.parquet": repeated()}),
+            "^nodes.parquet unpacks to 80.0 MB, more than the limit of 10.0 MB",
+        ),
         ("mine.zip", zipped(tables() | {"nodes.csv": b"id,id\n1,2"}), "^mine/nodes.csv cannot be read as a table: two"),
         ("mine.zip", zipped(tables() | {"nodes.csv": b"name\n1\n"}), "^nodes.csv has no column 'id'"),
         ("mine.zip", zipped({"nodes.parquet": b"PAR1", "edges.parquet": b""}), "^mine/nodes.parquet cannot be read as"),
