@@ -57,7 +57,7 @@ def page_blocks(page: str) -> str:
     return "\n".join(blocks(README.parent / "docs" / f"{page}.md"))
 
 
-@pytest.mark.parametrize("page", ["answers", "data", "explanation", "index", "scale", "shared"])
+@pytest.mark.parametrize("page", ["answers", "data", "explanation", "index", "scale", "shared", "sharing"])
 def test_the_examples_of_the_documentation(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     run(page_blocks(page), {})

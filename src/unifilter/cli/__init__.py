@@ -17,6 +17,7 @@ from typer.main import get_group
 
 from unifilter import __version__
 from unifilter._internal.extras import MissingExtraError
+from unifilter.cli.processes import check_shared, joined_processes
 from unifilter.cli.spelling import for_command_line
 
 # Import path and help line of each command. The help line repeats the first paragraph of the command's docstring, so
@@ -71,6 +72,7 @@ class _CommandsWithClearErrors(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         name, command, rest = super().resolve_command(ctx, args)
+        check_shared(str(name))
         return name, None if command is None else load_command(str(command.name)), rest
 
     def invoke(self, ctx: Any) -> Any:
@@ -79,7 +81,8 @@ class _CommandsWithClearErrors(TyperGroup):
             with warnings.catch_warnings():
                 if not debug:
                     warnings.showwarning = _show_warning
-                return super().invoke(ctx)
+                with joined_processes():
+                    return super().invoke(ctx)
         except KeyboardInterrupt:
             raise typer.Exit(130) from None
         except (ValueError, FileNotFoundError, MissingExtraError) as error:

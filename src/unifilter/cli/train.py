@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import shlex
 import sys
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -39,7 +41,7 @@ from unifilter.runs.constant import CONSTANT_NAMES
 from unifilter.runs.left_out import UNTESTED, UNVALIDATED
 from unifilter.runs.plots import plot_histories, plot_weights
 from unifilter.runs.run import Run
-from unifilter.training import MLflowLog, TensorBoardLog, TrainingLog
+from unifilter.training import MLflowLog, Peers, TensorBoardLog, TrainingLog
 
 
 def train_command(
@@ -87,7 +89,10 @@ def train_command(
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Train a method on every split, print a table, and write a folder with report, records, model and plots."""
+    """Train a method on every split, print a table, and write a folder with report, records, model and plots.
+
+    With `torchrun --nproc-per-node N -m unifilter train ...` each of N processes takes its share of the training nodes.
+    """
     check_methods(method)
     if log is not None:
         (TensorBoardLog if log == "tensorboard" else MLflowLog).check_installed()
@@ -106,31 +111,37 @@ def train_command(
     split = split or dataset.default_split
     built = build_method(method, dataset, split, preset, changes)
     folder = out or Path("runs") / f"{dataset.name}-{method}-{split}"
-    run = Run(
-        folder,
-        built,
-        dataset,
-        split,
-        splits,
-        resume,
-        device,
-        allow_missing_classes,
-        class_weight,
-        Storage.of(memory_limit, store),
-    )
-    try:
-        for _ in run.train(verbose=not as_json, log=None if log is None else partial(_log, log, run)):
-            pass
-        if baseline:
-            run.train_without_graph(verbose=not as_json)
-    except KeyboardInterrupt as error:
-        stopped = str(error) or "interrupted"
-        typer.echo(
-            f"unifilter: {stopped}\n{len(run.records)} of {len(run.splits)} splits are done: "
-            "run the same command with --resume to continue",
-            err=True,
+    peers = Peers.current()
+    with nullcontext(folder) if peers.first else TemporaryDirectory() as own:  # the first process writes
+        run = Run(
+            Path(own),
+            built,
+            dataset,
+            split,
+            splits,
+            resume,
+            device,
+            allow_missing_classes,
+            class_weight,
+            Storage.of(memory_limit, store),
         )
-        raise typer.Exit(130) from None
+        run.records = peers.from_first(run.records)
+        try:
+            for _ in run.train(not as_json, partial(_log, log, run) if log is not None and peers.first else None):
+                pass
+            if baseline:
+                run.train_without_graph(verbose=not as_json)
+        except KeyboardInterrupt as error:
+            if peers.first:
+                stopped = str(error) or "interrupted"
+                typer.echo(
+                    f"unifilter: {stopped}\n{len(run.records)} of {len(run.splits)} splits are done: "
+                    "run the same command with --resume to continue",
+                    err=True,
+                )
+            raise typer.Exit(130) from None
+    if not peers.first:
+        return
     draw(run)
     report = write_report(run, shlex.join(["unifilter", *sys.argv[1:]]) if sys.argv[1:2] == ["train"] else None)
     if as_json:

@@ -18,6 +18,7 @@ from unifilter.estimators.solving import solve
 from unifilter.estimators.trained_model import TrainedModel, check_outputs
 from unifilter.methods import Learner, Method, Problem
 from unifilter.training import Checkpoint, History, Regression, Task, train
+from unifilter.training.distributed import Peers
 
 # Minimum number of rows per prediction batch, which keeps the cores busy.
 _ROWS_AT_ONCE = 1024
@@ -137,6 +138,11 @@ def _train(
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(method.seed)
         learner = method.build(problem)
+    if Peers.current().several and not learner.row_wise:
+        raise ValueError(
+            f"{method.name} computes all nodes to learn from any, so several processes have no work to share: train it "
+            "in one process, or use a method that reads rows, such as unifilter, sgc, sign or mlp"
+        )
     device, task = problem.workspace.device, problem.task
     train_nodes, val_nodes = (torch.as_tensor(nodes, device=device) for nodes in (problem.train, problem.val))
     if learner.solve is not None:

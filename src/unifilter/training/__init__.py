@@ -1,6 +1,7 @@
 """The training loop shared by all models."""
 
 from unifilter.training.checkpoint import Checkpoint
+from unifilter.training.distributed import Peers, ProcessLostError
 from unifilter.training.metrics import all_scores, score
 from unifilter.training.stopping import EitherPatience, LossWindow, Patience, StopRule
 from unifilter.training.task import Classification, MultiLabel, Regression, Task
@@ -19,6 +20,8 @@ __all__ = [
     "Optimization",
     "Optimizer",
     "Patience",
+    "Peers",
+    "ProcessLostError",
     "Regression",
     "StopRule",
     "Task",

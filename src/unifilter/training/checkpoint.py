@@ -16,7 +16,7 @@ import torch
 
 from unifilter._internal.files import whole_file
 
-_KIND = b"unifilter checkpoint, form 1\n"
+_KIND = b"unifilter checkpoint, form 2\n"
 _DIGEST_LENGTH = 2 * hashlib.sha256().digest_size
 
 

@@ -8,6 +8,7 @@ import time
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from typing import Any, Literal, get_args
 
 import torch
@@ -16,6 +17,7 @@ from torch import Tensor, nn
 from unifilter._internal.checks import check_choice, check_count
 from unifilter.data import METRICS, Metric
 from unifilter.training.checkpoint import Checkpoint
+from unifilter.training.distributed import Peers
 from unifilter.training.interrupt import HeldInterrupt
 from unifilter.training.progress import Progress
 from unifilter.training.stopping import StopRule
@@ -115,6 +117,9 @@ def train(
 ) -> History:
     """Train until the stop rule or the maximum number of epochs ends training, and restore the best weights.
 
+    Where several processes of ``torch.distributed`` call it with the same arguments, each takes its share of the rows;
+    the first one decides when to stop, shows progress, calls ``on_epoch`` and writes the checkpoint.
+
     Args:
         model: The module; its mode is switched between training and evaluation.
         forward: Outputs for some nodes, ``[nodes] -> [nodes, outputs]``.
@@ -137,26 +142,31 @@ def train(
     # fused: one pass over the weights instead of a dozen.
     optimizer = optimizer_class(parameter_groups, fused=True)
     initial_rates = [group["lr"] for group in optimizer.param_groups]
+    peers = Peers.current()
+    peers.check_same(how, train_nodes, val_nodes, task.targets, task.weights)
+    peers.same_weights(model)
     history, best = History(), copy.deepcopy(model.state_dict())
     # Dropout masks and batches use a separate generator state; that of the caller is unchanged.
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(how.seed)
-        saved = checkpoint.load() if checkpoint is not None else None
+        torch.manual_seed(how.seed + peers.rank)  # processes drop different elements
+        saved = peers.from_first(checkpoint.load() if checkpoint is not None and peers.first else None)
         if saved is not None:
             model.load_state_dict(saved["model"])
             optimizer.load_state_dict(saved["optimizer"])
             stop.load_state_dict(saved["stop"])
-            torch.set_rng_state(saved["generator"])
+            if peers.rank < len(saved["generators"]):
+                torch.set_rng_state(saved["generators"][peers.rank])
             history, best = History(**saved["history"]), saved["best"]
 
         def save() -> None:
-            if checkpoint is not None:
+            generators = peers.gathered(torch.get_rng_state())
+            if checkpoint is not None and peers.first:
                 checkpoint.save(
                     {
                         "model": model.state_dict(),
                         "optimizer": optimizer.state_dict(),
                         "stop": stop.state_dict(),
-                        "generator": torch.get_rng_state(),
+                        "generators": generators,
                         "history": asdict(history),
                         "best": best,
                     }
@@ -165,15 +175,19 @@ def train(
         started = last_saved = time.monotonic()
         before = history.seconds
         between_epochs = True
-        with Progress(verbose, label, how.epochs) as progress, HeldInterrupt() as interrupt:
+        agreed = not peers.several  # several processes can only save where all of them do
+        with Progress(verbose and peers.first, label, how.epochs) as progress, HeldInterrupt() as interrupt:
             try:
                 while not history.ended:
                     between_epochs = False
                     for group, rate in zip(optimizer.param_groups, initial_rates, strict=True):
                         group["lr"] = rate * (1 - how.lr_decay * history.epochs)
-                    loss = _one_epoch(model, forward, task, train_nodes, optimizer, how.batch_size, announce)
-                    val_loss, val_score = _validate(model, forward, task, val_nodes, how.metric)
-                    improved, ended = stop.step(val_score, val_loss)
+                    step = (model, forward, task, train_nodes, optimizer, how.batch_size, announce)
+                    loss = peers.one_epoch(*step, how.seed + history.epochs) if peers.several else _one_epoch(*step)
+                    val_loss, val_score = peers.from_first(
+                        _validate(model, partial(peers.outputs, forward), task, val_nodes, how.metric)
+                    )
+                    improved, ended = peers.from_first(stop.step(val_score, val_loss))
                     history.loss.append(loss)
                     history.val_loss.append(val_loss)
                     history.val_score.append(val_score)
@@ -192,16 +206,20 @@ def train(
                     elif history.epochs >= how.epochs:
                         history.ended = "epochs"
                     between_epochs = True
-                    if on_epoch is not None and on_epoch(history) is True and not history.ended:
+                    stopped = on_epoch is not None and peers.first and on_epoch(history) is True
+                    due = checkpoint is not None and time.monotonic() - last_saved > _SECONDS_PER_CHECKPOINT
+                    stopped, due = peers.any(stopped, due)
+                    if stopped and not history.ended:
                         history.ended = "stopped"
-                    if checkpoint is not None and time.monotonic() - last_saved > _SECONDS_PER_CHECKPOINT:
+                    if due:
                         save()
                         last_saved = time.monotonic()
-                    if interrupt.requested:
+                    if peers.any(interrupt.requested)[0]:
+                        agreed = True
                         raise KeyboardInterrupt
             except KeyboardInterrupt:
                 # An interrupted epoch cannot be resumed: keep the last checkpoint.
-                if between_epochs:
+                if between_epochs and agreed:
                     save()
                 message = f"stopped after {history.epochs} epochs"
                 if checkpoint is not None and checkpoint.path.exists():
@@ -209,7 +227,7 @@ def train(
                 raise TrainingInterrupted(message) from None
     model.load_state_dict(best)
     model.eval()
-    if history.ended == "diverged":
+    if history.ended == "diverged" and peers.first:
         rates = ", ".join(map(str, initial_rates))
         kept = f"the weights of epoch {history.best_epoch + 1}" if history.best_epoch >= 0 else "the initial weights"
         warnings.warn(
