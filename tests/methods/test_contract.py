@@ -26,7 +26,7 @@ SMALL: dict[str, Any] = {"epochs": 3, "hops": 3, "hidden_channels": 8}
 # Layers with a ReLU between them, or none that is a function of the graph's frequencies.
 WITHOUT_RESPONSE = (
     "sign", "chebnet", "mlp", "gcn", "gcn-res", "gcnii", "gat", "graphsage", "fagcn", "ordered-gnn", "wrgat", "acm-gcn",
-    "acmii-gcn", "acm-gcn+", "acm-gcn++", "linkx", "glognn++", "glognn", "h2gcn", "adaptkry", "mixhop",
+    "acmii-gcn", "acm-gcn+", "acm-gcn++", "linkx", "glognn++", "glognn", "h2gcn", "adaptkry", "mixhop", "auto",
 )  # fmt: skip
 
 every_method = pytest.mark.parametrize("name", METHODS)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -75,6 +77,19 @@ def check_methods(names: str) -> None:
     """Reject unknown methods, and methods whose extra is not installed, before any data is loaded."""
     for name in filter(None, map(str.strip, names.split(","))):
         find_method(name).check_installed()
+
+
+def default_method(dataset: NodeDataset, changes: Mapping[str, Any]) -> str:
+    """What trains a data set where no method is named.
+
+    Args:
+        dataset: The data.
+        changes: Settings that the user gave.
+    """
+    if dataset.is_named:
+        return "unifilter"
+    known = {field.name for field in dataclasses.fields(find_method("auto"))}
+    return "auto" if known >= changes.keys() else "unifilter"
 
 
 def build_method(name: str, dataset: NodeDataset, split: str | None, preset: Preset, changes: dict[str, Any]) -> Method:

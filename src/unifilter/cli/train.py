@@ -29,6 +29,7 @@ from unifilter.cli.options import (
     Store,
     build_method,
     check_methods,
+    default_method,
     parse_settings,
 )
 from unifilter.cli.output import mean_and_std, print_json, print_table, score_name, score_text
@@ -46,7 +47,13 @@ from unifilter.training import MLflowLog, Peers, TensorBoardLog, TrainingLog
 
 def train_command(
     name_or_path: Annotated[str, typer.Argument(help="Name of a data set, or path of a file or a folder of tables.")],
-    method: Annotated[str, typer.Option(help="Method to train; see `unifilter methods`.")] = "unifilter",
+    method: Annotated[
+        str | None,
+        typer.Option(
+            help="The method to train; `unifilter methods` lists them. Default: auto, a portfolio of several, for data "
+            "of your own; unifilter for a named data set, and where one of its settings is given."
+        ),
+    ] = None,
     split: SplitName = None,
     splits: Annotated[
         int | None, typer.Option(help="Number of splits. Default: 10, or all that come with the data.", min=1)
@@ -93,7 +100,7 @@ def train_command(
 
     With `torchrun --nproc-per-node N -m unifilter train ...` each of N processes takes its share of the training nodes.
     """
-    check_methods(method)
+    check_methods(method or "")
     if log is not None:
         (TensorBoardLog if log == "tensorboard" else MLflowLog).check_installed()
     dataset = load_dataset(name_or_path, data_dir, direction=direction)
@@ -109,6 +116,7 @@ def train_command(
     }
     changes |= {name: value for name, value in given.items() if value is not None}
     split = split or dataset.default_split
+    method = method or default_method(dataset, changes)
     built = build_method(method, dataset, split, preset, changes)
     folder = out or Path("runs") / f"{dataset.name}-{method}-{split}"
     peers = Peers.current()

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
@@ -14,10 +15,12 @@ from torch import Tensor
 from unifilter.data import DataWarning, scale_spread
 from unifilter.estimators.calibration import Calibration, calibrate
 from unifilter.estimators.findings import filter_unmoved, nothing_learned
+from unifilter.estimators.portfolio import train_portfolio
 from unifilter.estimators.solving import solve
 from unifilter.estimators.trained_model import TrainedModel, check_outputs
 from unifilter.methods import Learner, Method, Problem
-from unifilter.training import Checkpoint, History, Regression, Task, train
+from unifilter.methods.auto import AutoMethod
+from unifilter.training import Checkpoint, History, Regression, StopRule, Task, train
 from unifilter.training.distributed import Peers
 
 # Minimum number of rows per prediction batch, which keeps the cores busy.
@@ -86,6 +89,8 @@ def fit(
         )
     problem.task.check_metric(method.metric)
     _warn_of_scales(method, problem)
+    if isinstance(method, AutoMethod):
+        return _fit_portfolio(method, problem, label, verbose, checkpoint, fingerprint, on_epoch)
     candidates = method.candidates()
     problem.workspace.expect_hops(*(getattr(one, "hops", 0) or 0 for one in candidates))
     seconds = 0.0
@@ -105,10 +110,41 @@ def fit(
     return _finish(method, *best, problem)
 
 
+def _fit_portfolio(
+    method: AutoMethod,
+    problem: Problem,
+    label: str,
+    verbose: bool,
+    checkpoint: Path | None,
+    fingerprint: str,
+    on_epoch: Callable[[History], object] | None,
+) -> Fitted:
+    problem.workspace.expect_hops(*(getattr(one, "hops", 0) or 0 for one in method.portfolio(problem)))
+    stop = method.stop_for(problem)
+
+    def trainer(member: Method, number: int, name: str, watch: Callable[[History], object]) -> tuple[Learner, History]:
+        saved = None if checkpoint is None else Checkpoint(_of_candidate(checkpoint, number), fingerprint)
+        learner, history, _ = _train(
+            member, problem, f"{label}: {name}", verbose, saved, watch, copy.deepcopy(stop), keep_finished=True
+        )
+        if learner.finish is not None:
+            with torch.no_grad():
+                learner.finish()
+        learner.model.eval()
+        return learner, history
+
+    found = train_portfolio(method, problem, trainer, on_epoch)
+    fitted = _finish(method, found.method, found.learner, found.history, False, problem)
+    return replace(fitted, model=replace(fitted.model, leaderboard=found.leaderboard))
+
+
 def _warn_of_scales(method: Method, problem: Problem) -> None:
     """Warn if columns have very different scales, so that those with large numbers dominate."""
     features = problem.dataset.features if problem.dataset.table is None else None
-    if features is None or method.features not in ("raw", "row") or features.layout != torch.strided:
+    # A portfolio standardizes such columns itself.
+    if isinstance(method, AutoMethod) or features is None or method.features not in ("raw", "row"):
+        return
+    if features.layout != torch.strided:
         return
     spread = scale_spread(features)
     if spread > _WIDE_SPREAD:
@@ -122,7 +158,7 @@ def _warn_of_scales(method: Method, problem: Problem) -> None:
 
 def delete_checkpoints(method: Method, checkpoint: Path) -> None:
     """Delete the checkpoints of :func:`fit`."""
-    for number in range(len(method.candidates())):
+    for number in range(method.most_trainings):
         _of_candidate(checkpoint, number).unlink(missing_ok=True)
 
 
@@ -133,6 +169,8 @@ def _train(
     verbose: bool,
     checkpoint: Checkpoint | None,
     on_epoch: Callable[[History], object] | None,
+    stop: StopRule | None = None,
+    keep_finished: bool = False,
 ) -> tuple[Learner, History, bool]:
     """The trained learner, its history, and whether its filter weights did not change."""
     with torch.random.fork_rng(devices=[]):
@@ -158,11 +196,12 @@ def _train(
         train_nodes,
         val_nodes,
         learner.parameter_groups,
-        learner.stop,
+        learner.stop if stop is None else stop,
         method.optimization(),
         label=label,
         verbose=verbose,
         checkpoint=checkpoint,
+        keep_finished=keep_finished,
         on_epoch=on_epoch,
         announce=learner.announce,
     )
@@ -201,7 +240,7 @@ def _finish(
         learner.model.cpu(),
         names,
         requested,
-        preparation=problem.workspace.preparation(method.features),
+        preparation=problem.workspace.preparation(method.input_scaling),
         task=task.name,
         calibration=calibration,
         target_center=center,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, get_args
 
 import torch
@@ -53,6 +53,7 @@ _ENTRIES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "target_scale": (lambda value: value is None or _are_numbers(value), "a list of numbers, or null"),
     "nothing_learned": (lambda value: isinstance(value, str), "a text"),
     "filter_unmoved": (lambda value: isinstance(value, bool), "true or false"),
+    "leaderboard": (lambda value: value is None or isinstance(value, dict), "a dict, or nothing"),
     "direction": (lambda value: value in get_args(Direction), f"one of {', '.join(get_args(Direction))}"),
 }
 
@@ -79,11 +80,23 @@ def check_sizes(settings: Mapping[str, Any], shape: ModelShape, tensors: Mapping
     """
     stored = sum(tensor.numel() for tensor in tensors.values())
     sizes = {"in_channels": shape.in_channels, "num_outputs": shape.num_outputs}
-    for name, value in {**settings, **sizes}.items():
+    for name, value in [*_named_values(settings), *sizes.items()]:
         if name in _OF_TRAINING or isinstance(value, bool) or not isinstance(value, int):
             continue
         if not 0 <= value <= max(_ALWAYS_FINE, stored):
             raise ValueError(f"its {name} is {_short(value)}, but {stored:,} numbers are stored")
+
+
+def _named_values(settings: Any, name: str = "") -> Iterator[tuple[str, Any]]:
+    """Every setting by its name, also those of the members of a portfolio."""
+    if isinstance(settings, Mapping):
+        for key, value in settings.items():
+            yield from _named_values(value, str(key))
+    elif isinstance(settings, list):
+        for value in settings:
+            yield from _named_values(value, name)
+    else:
+        yield name, settings
 
 
 def check_tensors(method: Method, shape: ModelShape, double: bool, tensors: Mapping[str, Tensor]) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from unifilter._internal.plain import plain
 from unifilter._internal.version import __version__
 from unifilter.data import preparation_from_dict
 from unifilter.estimators.calibration import Calibration
+from unifilter.estimators.leaderboard import Leaderboard
 from unifilter.estimators.model_checks import check_header, check_sizes, check_tensors
 from unifilter.estimators.trained_model import TrainedModel
 from unifilter.methods import METHODS, ModelShape
@@ -41,12 +43,22 @@ _REMEDY = "pass a file written by save(), or copy it again"
 def save_model(model: TrainedModel, path: str | os.PathLike[str]) -> None:
     """Write a model to a file, atomically."""
     header = _header(model)
-    tensors = {name: value.contiguous() for name, value in model.network.state_dict().items()}
+    tensors = _unshared(model.network.state_dict())
     if len(model.calibration.scores):  # older versions of safetensors cannot read empty tensors
         tensors[_SCORES] = torch.from_numpy(model.calibration.scores).contiguous()
     content = safetensors.torch.save(tensors, {_KEY: json.dumps(header, sort_keys=True)})
     with whole_file(path) as file:
         file.write(content.replace(_NO_DIGEST.encode(), hashlib.sha256(content).hexdigest().encode(), 1))
+
+
+def _unshared(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Tensors that each have memory of their own: members of a portfolio share a factorization, which a file cannot."""
+    found: dict[str, Tensor] = {}
+    seen: set[int] = set()
+    for name, value in state.items():
+        found[name] = value.clone() if value.data_ptr() in seen else value.contiguous()
+        seen.add(value.data_ptr())
+    return found
 
 
 def check_storable(model_or_method: Any) -> None:
@@ -80,6 +92,7 @@ def load_model(path: str | os.PathLike[str]) -> TrainedModel:
 
 def _model(header: dict[str, Any], tensors: dict[str, Tensor]) -> TrainedModel:
     """Build the model after checking that the contents of the file are consistent."""
+    header = {"leaderboard": None, **header}  # which files of version 0.1 do not have
     check_header(header)
     family, double = METHODS[header["method"]], header["dtype"] == "float64"
     scores = tensors.pop(_SCORES, torch.empty(0, dtype=torch.float64))
@@ -113,6 +126,7 @@ def _model(header: dict[str, Any], tensors: dict[str, Tensor]) -> TrainedModel:
         nothing_learned=header["nothing_learned"],
         filter_unmoved=header["filter_unmoved"],
         direction=header["direction"],
+        leaderboard=None if header["leaderboard"] is None else Leaderboard.from_dict(header["leaderboard"]),
     )
 
 
@@ -138,6 +152,7 @@ def _header(model: TrainedModel) -> dict[str, Any]:
         "nothing_learned": model.nothing_learned,
         "filter_unmoved": model.filter_unmoved,
         "direction": model.direction,
+        "leaderboard": None if model.leaderboard is None else model.leaderboard.to_dict(),
         "sha256": _NO_DIGEST,
     }
 

@@ -419,6 +419,7 @@ class NodeEstimator(BaseEstimator):  # type: ignore[misc]
         self.model_ = model
         self.weights_ = None if model.weights is None else model.weights.numpy().copy()
         self.tau_, self.homophily_, self.chosen_ = model.tau, model.homophily, model.chosen
+        self.leaderboard_ = model.leaderboard
         columns = model.preparation.columns_in
         self.n_features_in_ = len(columns) if columns is not None else model.shape.in_channels
         if columns is not None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import warnings
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 import torch
@@ -16,9 +17,10 @@ from unifilter._internal.type_aliases import FeatureLike
 from unifilter.bases import Basis, Tridiagonal
 from unifilter.data import ArrayPreparation, DataWarning, Preparation, TaskName
 from unifilter.estimators.calibration import Calibration
+from unifilter.estimators.leaderboard import Leaderboard
 from unifilter.graph import Direction, Graph, as_graph
 from unifilter.methods import Method, ModelShape
-from unifilter.nn import GraphModule
+from unifilter.nn import GraphModule, Member, Mixture
 
 # Name of the outputs of each task.
 _OUTPUTS: dict[TaskName, str] = {"classification": "classes", "multilabel": "labels", "regression": "targets"}
@@ -57,6 +59,7 @@ class TrainedModel:
         nothing_learned: A sentence if the model has learned nothing, otherwise empty.
         filter_unmoved: Whether the filter weights did not change in training.
         direction: Direction of the training graph, which other graphs must have as well.
+        leaderboard: Of a portfolio, what every member did; ``None`` for other methods.
 
     Example:
         >>> from unifilter import NodeClassifier, TrainedModel
@@ -82,6 +85,7 @@ class TrainedModel:
     nothing_learned: str = ""
     filter_unmoved: bool = False
     direction: Direction = "undirected"
+    leaderboard: Leaderboard | None = None
 
     def __repr__(self) -> str:
         return (
@@ -187,6 +191,33 @@ class TrainedModel:
         """The homophily that was used, estimated or learned, if the method has one."""
         found = getattr(self.basis, "homophily", None)
         return self.shape.facts.get("homophily") if found is None else found
+
+    @property
+    def members(self) -> list[tuple[str, float, TrainedModel]]:
+        """Of a portfolio, the name, the weight and the model of every member; of other methods there are none."""
+        if not isinstance(self.network, Mixture):
+            return []
+        found: list[tuple[str, float, TrainedModel]] = []
+        for method, part, facts, weight in zip(
+            self.method.filled(),  # type: ignore[attr-defined]
+            cast(Iterable[Member], self.network.members),
+            self.shape.facts["members"],
+            self.network.weights.tolist(),
+            strict=True,
+        ):
+            model = replace(
+                self,
+                method=method,
+                requested=method,
+                shape=ModelShape(self.shape.in_channels, self.shape.num_outputs, facts["facts"]),
+                network=part.network,
+                preparation=self.preparation if part.preparation is None else part.preparation,
+                calibration=Calibration(),
+                leaderboard=None,
+            )
+            before = sum(other.name == method.name for _, _, kept in found for other in (kept.method,))
+            found.append((f"{method.name} {before + 1}" if before else method.name, weight, model))
+        return found
 
     @property
     def chosen(self) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from unifilter.datasets.catalog import CATALOG
 from unifilter.estimators import NodeEstimator, TrainedModel
 from unifilter.explanation.curves import GRID
 from unifilter.explanation.label_report import LabelReport, report_labels
+from unifilter.explanation.mixtures import MemberFilter, member_filters, said_of_members, whole_response
 from unifilter.explanation.spectral_explanation import SpectralExplanation
 from unifilter.explanation.universal import universal_parameters
 from unifilter.factorization import Factorization, StoredFactorization, factorize, tridiagonals
@@ -122,6 +123,8 @@ def _found_in_model(model: TrainedModel, dataset: NodeDataset | None) -> dict[st
             "estimator, or the folder of its run"
         )
     found["remarks"] = _remarks(model)
+    if model.members:
+        return found | _found_in_members(model)
     if isinstance(model.network, SharedUniFilter) and dataset is not None and model.homophily is not None:
         found["remarks"] += (_on_angles(model, dataset, found["graph"]),)
     parameters = universal_parameters(model)
@@ -142,6 +145,17 @@ def _found_in_model(model: TrainedModel, dataset: NodeDataset | None) -> dict[st
             "explained: explain the factorization of the data set instead, explain(factorize(graph, x))"
         )
     return found | {"response": response}
+
+
+def _found_in_members(model: TrainedModel) -> dict[str, Any]:
+    members = member_filters(model)
+    response = whole_response(members)
+    if response is None:
+        raise ValueError(
+            "no member of this portfolio learns a filter that is a function of the eigenvalues, so there is nothing to "
+            "explain: explain the factorization of the data set instead, explain(factorize(graph, x))"
+        )
+    return {"response": response, "members": members, "remarks": (*_remarks(model), said_of_members(members))}
 
 
 def _answers_in(dataset: NodeDataset) -> dict[str, Any]:
@@ -228,6 +242,7 @@ def _assemble(
     name: str = "graph",
     class_names: tuple[str, ...] = (),
     remarks: tuple[str, ...] = (),
+    members: tuple[MemberFilter, ...] = (),
 ) -> SpectralExplanation:
     if labels is not None and graph is None:
         raise ValueError("labels need their graph: pass it too, explain(fact, graph=graph, labels=labels)")
@@ -256,6 +271,7 @@ def _assemble(
         labels=report,
         response=response,
         remarks=remarks,
+        members=members,
     )
 
 

@@ -15,6 +15,7 @@ from unifilter._internal.checks import check_fraction
 from unifilter.bases import Tridiagonal
 from unifilter.explanation.curves import GRID, Curves, compute_curves, response_axis
 from unifilter.explanation.label_report import LabelReport
+from unifilter.explanation.mixtures import MemberFilter
 from unifilter.explanation.verdict import verdict
 from unifilter.factorization.energy import EnergyShare, energy_share
 from unifilter.factorization.typical import with_signal
@@ -39,6 +40,7 @@ class SpectralExplanation:
         response: Quartiles over channels ``[3, eigenvalues]`` of a learned filter that is not on the universal basis.
             It does not depend on tau and homophily.
         remarks: Sentences to show before the verdict, such as that a model has learned nothing.
+        members: Of a portfolio, every member with its weight and its filter; the response is then their mean.
 
     Example:
         >>> from unifilter import factorize
@@ -64,6 +66,7 @@ class SpectralExplanation:
     labels: LabelReport | None = field(default=None)
     response: np.ndarray | None = None
     remarks: tuple[str, ...] = ()
+    members: tuple[MemberFilter, ...] = ()
 
     def __repr__(self) -> str:
         return (
@@ -197,6 +200,7 @@ class SpectralExplanation:
             "response_high": _listed(self.curves.response_high),
             "feature_energy": _energy_dict(self.feature_energy),
             "labels": None if self.labels is None else _labels_dict(self.labels),
+            "members": [member.to_dict() for member in self.members],
             "krylov": {
                 "dimension": {int(size): int((dimension == size).sum()) for size in np.unique(dimension.cpu().numpy())},
                 "broken_down": self.broken_down,

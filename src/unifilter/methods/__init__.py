@@ -9,6 +9,7 @@ from unifilter.methods.acm_gcn import ACMGCNMethod, ACMGCNPlusMethod, ACMGCNPlus
 from unifilter.methods.adaptkry import AdaptKryMethod
 from unifilter.methods.appnp import APPNPMethod, GNNHFMethod, GNNLFMethod
 from unifilter.methods.asgc import ASGCMethod
+from unifilter.methods.auto import AutoMethod
 from unifilter.methods.bernnet import BernNetMethod
 from unifilter.methods.chebnet import ChebNetMethod
 from unifilter.methods.chebnetii import ChebNetIIMethod
@@ -35,7 +36,12 @@ from unifilter.methods.sign import SIGNMethod
 from unifilter.methods.specformer import SpecformerMethod
 from unifilter.methods.storage import Storage
 from unifilter.methods.ufg import UFGMethod
-from unifilter.methods.uni_filter import HetFilterMethod, HomFilterMethod, OrtFilterMethod, UniFilterMethod
+from unifilter.methods.uni_filter import (
+    HetFilterMethod,
+    HomFilterMethod,
+    OrtFilterMethod,
+    UniFilterMethod,
+)
 from unifilter.methods.wrgat import WRGATMethod
 
 METHODS: Registry[type[Method]] = Registry(
@@ -84,6 +90,7 @@ METHODS: Registry[type[Method]] = Registry(
             GloGNNMethod,
             H2GCNMethod,
             MixHopMethod,
+            AutoMethod,
         )
     },
 )

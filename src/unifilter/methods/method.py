@@ -168,9 +168,23 @@ class Method(ABC):
     def shape(self, problem: Problem) -> ModelShape:
         return ModelShape(problem.num_features(self.features), problem.task.num_outputs, self.facts(problem))
 
+    @property
+    def input_scaling(self) -> FeatureScaling:
+        """How features are scaled in front of the network."""
+        return self.features
+
     def candidates(self) -> Sequence[Self]:
         """Candidates to train, of which the best on the validation nodes is kept. Default: the method itself."""
         return (self,)
+
+    def portfolio(self, problem: Problem) -> Sequence[Method] | None:
+        """Methods that are trained and combined in its place; ``None`` for a method that is trained itself."""
+        return None
+
+    @property
+    def most_trainings(self) -> int:
+        """At most so many models are trained for it, one after the other."""
+        return len(self.candidates())
 
     @classmethod
     def check_installed(cls) -> None:

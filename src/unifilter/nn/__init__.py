@@ -24,6 +24,7 @@ from unifilter.nn.jacobi_conv import JacobiConv
 from unifilter.nn.learned_basis import LearnedUniBasis
 from unifilter.nn.linkx import LINKX
 from unifilter.nn.mixhop import MixHop
+from unifilter.nn.mixture import Member, Mixture
 from unifilter.nn.mlp import MLP
 from unifilter.nn.optbasis import OptBasisGNN
 from unifilter.nn.ordered_gnn import OrderedGNN
@@ -72,7 +73,9 @@ __all__ = [
     "HomFilter",
     "JacobiConv",
     "LearnedUniBasis",
+    "Member",
     "MixHop",
+    "Mixture",
     "OptBasisGNN",
     "OrderedGNN",
     "OrtFilter",

@@ -15,6 +15,7 @@ The dict is the content of ``report.json``. Numbers are finite or ``None``, and 
 - ``calibration``: ``error``, ``error_before``, ``temperature``, and ``bins`` of ``confidence``, ``accuracy``, ``count``
 - ``sets``: ``alpha``, ``coverage``, ``mean_size``
 - ``residuals``: ``quantiles`` (``"5"``, ``"25"``, ``"50"``, ``"75"``, ``"95"``) and ``points`` (true, predicted)
+- ``members`` of a portfolio: each ``name``, ``val_score``, ``standard_error``, ``weight``, ``seconds``, ``note``
 - ``spectrum``: ``frequency``, ``weight``, ``weight_spread`` of each hop, empty for a filter without weights per hop;
   ``response``, ``response_low``, ``response_high`` at the eigenvalues ``lam``; ``span``, the range of eigenvalues in
   which the features have energy

@@ -37,7 +37,7 @@ def render_report(report: Mapping[str, Any]) -> str:
         "setting": wording.setting,
     }
     html = environment.from_string(_file("template.html")).render(
-        **report,
+        **{"members": [], **report},
         style=Markup(_file("style.css")),
         verdict=verdict(report),
         next_steps=next_steps(report),

@@ -14,6 +14,7 @@ from unifilter._internal.files import whole_text_file
 from unifilter._internal.version import __version__
 from unifilter.data import DataWarning, describe
 from unifilter.explanation import explain, feature_importance, permutation_importance
+from unifilter.explanation.mixtures import member_filters, whole_response
 from unifilter.explanation.universal import universal_parameters
 from unifilter.reports.page import render_report
 from unifilter.runs import Run, RunFolder
@@ -87,6 +88,7 @@ def report_run(run: Run, command: str | None = None) -> dict[str, Any]:
         "calibration": _calibration(task, details),
         "sets": _sets(details),
         "residuals": _residuals(task, details),
+        "members": _members(details),
         "spectrum": _spectrum(run),
         "importance": _importance(run),
         "history": {
@@ -221,10 +223,33 @@ def _residuals(task: str, details: Sequence[dict[str, Any]]) -> dict[str, Any] |
     return {"quantiles": dict(zip(names, quantiles.tolist(), strict=True)), "points": details[0]["points"]}
 
 
+def _members(details: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The members of a portfolio by what they count on the mean of the splits; empty for other methods."""
+    boards = [one["leaderboard"]["rows"] for one in details if one.get("leaderboard")]
+    found = []
+    for name in dict.fromkeys(row["name"] for board in boards for row in board):
+        rows = [row for board in boards for row in board if row["name"] == name]
+        scores = [row["val_score"] for row in rows if row["val_score"] is not None]
+        errors = [row["standard_error"] for row in rows if row["standard_error"] is not None]
+        notes = dict.fromkeys(row["note"] for row in rows if row["note"])
+        found.append(
+            {
+                "name": name,
+                "val_score": float(np.mean(scores)) if scores else None,
+                "standard_error": float(np.mean(errors)) if errors else None,
+                "weight": float(np.sum([row["weight"] for row in rows])) / len(boards),
+                "seconds": float(np.mean([row["seconds"] for row in rows])),
+                "note": ", ".join(notes),
+            }
+        )
+    return sorted(found, key=lambda one: (-one["weight"], -(one["val_score"] or 0.0)))
+
+
 def _spectrum(run: Run) -> dict[str, Any] | None:
     """The learned filter, averaged over the splits; ``None`` for a method without a filter."""
     model = RunFolder(run.folder).model()
-    if model.response([0.0, 1.0]) is None:
+    learned = whole_response(member_filters(model)) if model.members else model.response([0.0, 1.0])
+    if learned is None:
         return None
     # Weights on a basis other than the universal ones do not belong to the frequencies of those.
     universal = universal_parameters(model) is not None

@@ -39,7 +39,7 @@ def record_of(fitted: Fitted, dataset: NodeDataset, split: Split) -> dict[str, A
         **{f"test_{name}": value for name, value in fitted.scores(torch.as_tensor(split.test)).items()},
         **{f"val_{name}": value for name, value in val_scores.items()},
         **left_out_of(dataset, split),
-        **{name: value for name, value in facts.items() if value is not None},
+        **{name: value for name, value in facts.items() if isinstance(value, (int, float))},
         "epochs": history.epochs,
         "best_epoch": history.best_epoch,
         "ended": history.ended,

@@ -38,6 +38,7 @@ def split_report(fitted: Fitted, split: Split) -> dict[str, Any]:
         "constant": constant_score(task, model.method.metric, split),
         "nothing_learned": model.nothing_learned,
         "filter_unmoved": model.filter_unmoved,
+        "leaderboard": None if model.leaderboard is None else model.leaderboard.to_dict(),
     }
     if model.task == "regression":
         predicted, truth = model.answers(fitted.logits[test]), task.targets[test].numpy()

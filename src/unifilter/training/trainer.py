@@ -112,6 +112,7 @@ def train(
     label: str = "training",
     verbose: bool = False,
     checkpoint: Checkpoint | None = None,
+    keep_finished: bool = False,
     on_epoch: Callable[[History], object] | None = None,
     announce: Callable[[Sequence[Tensor]], None] | None = None,
 ) -> History:
@@ -132,6 +133,7 @@ def train(
         label: Label of the progress bar.
         verbose: Whether to show progress.
         checkpoint: Where to save the state periodically and on Ctrl-C. Training resumes from it if it exists.
+        keep_finished: Whether the state is saved at the end too, so that the same call trains no further.
         on_epoch: Called with the history after every epoch. If it returns ``True``, training stops and the best weights
             are kept. An exception ends the training.
         announce: Called with the batches of each epoch before the first of them, so that their rows can be prefetched.
@@ -225,6 +227,8 @@ def train(
                 if checkpoint is not None and checkpoint.path.exists():
                     message += f"; its state is in {checkpoint.path}"
                 raise TrainingInterrupted(message) from None
+        if keep_finished and (saved is None or not saved["history"]["ended"]):
+            save()
     model.load_state_dict(best)
     model.eval()
     if history.ended == "diverged" and peers.first:

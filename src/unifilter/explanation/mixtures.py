@@ -1,0 +1,78 @@
+"""The filters of a portfolio: each member's, and one for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from unifilter.estimators import TrainedModel
+from unifilter.explanation.curves import GRID
+from unifilter.runs import response_quartiles
+
+
+@dataclass(frozen=True, eq=False)
+class MemberFilter:
+    """A member of a portfolio.
+
+    Attributes:
+        name: What it is called.
+        weight: How much it counts; the weights of all members have a sum of 1.
+        response: Quartiles over channels of its filter ``[3, eigenvalues]``, ``None`` where it learns none.
+        hop_weights: Its learned weights, where it has some.
+    """
+
+    name: str
+    weight: float
+    response: np.ndarray | None
+    hop_weights: np.ndarray | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON holds it; a weight for every channel is left out."""
+        hop_weights = self.hop_weights
+        return {
+            "name": self.name,
+            "weight": self.weight,
+            "response": None if self.response is None else self.response[1].tolist(),
+            "hop_weights": hop_weights.tolist() if hop_weights is not None and hop_weights.ndim == 1 else None,
+        }
+
+
+def member_filters(model: TrainedModel) -> tuple[MemberFilter, ...]:
+    """Of every member, the one that counts most first."""
+    found = [
+        MemberFilter(
+            name,
+            weight,
+            response_quartiles(member, GRID),
+            None if member.weights is None else member.weights.numpy(),
+        )
+        for name, weight, member in model.members
+    ]
+    return tuple(sorted(found, key=lambda one: -one.weight))
+
+
+def whole_response(members: Sequence[MemberFilter]) -> np.ndarray | None:
+    """The mean of the members' responses by their weights ``[3, eigenvalues]``, each scaled so that its largest is 1.
+
+    A filter's size is undone by the layers behind it, so only shapes can be compared. ``None`` where no member learns
+    a filter.
+    """
+    known = [(one.weight, one.response) for one in members if one.response is not None]
+    if not known:
+        return None
+    scaled = [response / max(float(np.abs(response[1]).max()), 1e-12) for _, response in known]
+    whole: np.ndarray = np.average(scaled, axis=0, weights=[weight for weight, _ in known])
+    return whole
+
+
+def said_of_members(members: Sequence[MemberFilter]) -> str:
+    """Who counts how much, in a sentence."""
+    counted = ", ".join(f"{one.name} {one.weight:.0%}" for one in members)
+    without = sum(one.weight for one in members if one.response is None)
+    said = f"The prediction is a weighted mean: {counted}."
+    if without > 0:
+        said += f" The response shown is that of the filters; {without:.0%} of the weight is on members without one."
+    return said

@@ -1,0 +1,352 @@
+"""The portfolio: methods of different kinds, trained one after the other, and the weighted mean of what they say."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal, get_args
+
+import torch
+
+from unifilter._internal.checks import check_choice
+from unifilter.data import ArrayPreparation, TaskName, preparation_from_dict, scale_spread
+from unifilter.methods.method import Learner, Method, ModelShape
+from unifilter.methods.problem import Problem
+from unifilter.nn.mixture import Member, Mixture
+from unifilter.training import Patience
+
+Quality = Literal["fast", "good", "best"]
+Rule = Literal["greedy", "mean", "best"]
+
+_UNITS = {"": 1.0, "s": 1.0, "sec": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
+# No portfolio of ours has as many members: what is deleted when a fit ends are the checkpoints of so many.
+_MOST_MEMBERS = 64
+# Columns whose deviations differ by more are in different units, and every member sees them standardized.
+WIDE_SPREAD = 1000.0
+# With fewer validation nodes the best epoch by score is one of many that are equal, and the loss tells them apart.
+_FEW_NODES = 100
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A member that is tried.
+
+    Attributes:
+        method: Its name.
+        settings: What differs from the method's defaults.
+        level: The least quality that it is trained at.
+    """
+
+    method: str
+    settings: Mapping[str, Any]
+    level: Quality
+
+
+# Kinds of training of UniFilter: with a high learning rate, with less and with more dropout in the MLP, with little
+# anywhere, and with batch normalization. They are its own candidates, one by one.
+_FAST_RATE = {"batch_norm": False, "dropout": 0.4, "basis_dropout": 0.3, "lr": 0.15, "weight_decay": 5e-4}
+_MIDDLE = {"batch_norm": False, "dropout": 0.6, "basis_dropout": 0.2, "lr": 0.05, "weight_decay": 5e-4}
+_MORE_DROPOUT = {"batch_norm": False, "dropout": 0.7, "basis_dropout": 0.5, "lr": 0.05, "weight_decay": 5e-4}
+_LITTLE_DROPOUT = {"batch_norm": False, "dropout": 0.0, "basis_dropout": 0.4, "lr": 0.05, "weight_decay": 5e-4}
+_NORMALIZED = {"batch_norm": True, "dropout": 0.6, "basis_dropout": 0.0, "lr": 0.01, "weight_decay": 5e-6}
+
+# From the cheapest on, as a time limit cuts the end off. Which ones pay is written down in docs/auto.md.
+PORTFOLIO: tuple[Entry, ...] = (
+    Entry("mlp", {}, "good"),
+    Entry("acm-gcn", {}, "fast"),
+    Entry("unifilter", _MIDDLE, "fast"),
+    Entry("gcn-res", {"hidden_channels": 128, "lr": 0.01}, "fast"),
+    Entry("gprgnn", {}, "good"),
+    Entry("linkx", {}, "good"),
+    Entry("unifilter", _FAST_RATE, "good"),
+    Entry("chebnet", {"hops": 2, "hidden_channels": 64}, "good"),
+    Entry("unifilter", _NORMALIZED, "good"),
+    Entry("unifilter", _MORE_DROPOUT, "good"),
+    Entry("unifilter", _LITTLE_DROPOUT, "good"),
+    Entry("gcn-res", {"hidden_channels": 64, "num_layers": 8, "dropout": 0.2, "lr": 0.01, "weight_decay": 0.0}, "good"),
+    Entry("chebnetii", {}, "best"),
+    Entry("sign", {"hops": 4}, "best"),
+    Entry("unifilter", {**_MIDDLE, "tau": "learn", "theta": "learn"}, "best"),
+)
+# Epochs without a better validation score.
+_PATIENCE: dict[Quality, int] = {"fast": 50, "good": 100, "best": 200}
+
+
+@dataclass(frozen=True, kw_only=True)
+class AutoMethod(Method):
+    """A portfolio of methods and the weighted mean of their probabilities; see :class:`unifilter.nn.mixture.Mixture`.
+
+    Members are trained one after the other on what they share, the cheapest first. Each gets a temperature from the
+    validation nodes, and then a weight. With ``combine="greedy"`` the weights are found by selection with replacement:
+    it starts from the best member and adds, again and again, the member that helps the mean most. This is done twice,
+    by the score and by the loss, and the mean of both is taken. Members whose weight is 0 are forgotten.
+
+    The same seed gives the same model. With a time limit that is not so, since no two runs are equally fast; what was
+    trained is in ``members`` and ``weights`` of the trained model's method, and a method with these settings does the
+    same again without a limit.
+
+    Attributes:
+        features: ``"raw"`` lets every member scale features in its own way; anything else is for all of them. Columns
+            whose units are far apart are standardized for all.
+        optimizer: Every member has its own; ``"adam"`` leaves it so.
+        epochs: Maximum for each member; those whose own maximum is smaller keep it.
+        quality: ``"fast"`` trains few members and waits a short time for each to improve, ``"good"`` more, and
+            ``"best"`` all of them.
+        time_limit: Seconds, or a text such as ``"90s"``, ``"2min"`` or ``"1h"``. When they are over, what was trained
+            until then is combined. The first member is always trained for at least one epoch.
+        inductive: Leave out members that cannot predict for new nodes.
+        members: What is trained: names of methods, or pairs of a name and settings, in place of the portfolio.
+        weights: Of the members; ``None`` finds them on the validation nodes.
+        combine: ``"greedy"``, ``"mean"`` for equal weights, or ``"best"`` for the best member alone.
+    """
+
+    name: ClassVar[str] = "auto"
+    paper: ClassVar[str] = "ours; the weights follow Caruana et al., Ensemble Selection from Libraries of Models, 2004"
+    cost: ClassVar[str] = "that of its members, which share one factorization; a time limit bounds it"
+    # Members do it, and what is shared is the problem of no user.
+    for_numbers: ClassVar[Mapping[str, Any]] = {}
+
+    quality: Quality = "good"
+    time_limit: float | str | None = None
+    inductive: bool = False
+    members: tuple[Any, ...] | None = None
+    weights: tuple[float, ...] | None = None
+    combine: Rule = "greedy"
+
+    def __post_init__(self) -> None:
+        check_choice("quality", self.quality, get_args(Quality))
+        check_choice("combine", self.combine, get_args(Rule))
+        seconds_of(self.time_limit)
+        if self.members is not None:
+            object.__setattr__(self, "members", tuple(map(_as_pair, self.members)))
+            if not self.members:
+                raise ValueError("members is empty: name at least one, or leave it out for the portfolio")
+        if self.weights is not None:
+            weights = tuple(map(float, self.weights))
+            object.__setattr__(self, "weights", weights)
+            if self.members is None or len(weights) != len(self.members):
+                raise ValueError(
+                    f"there are {len(weights)} weights for {len(self.members or ())} members: pass one for each"
+                )
+            if min(weights) < 0 or not math.isclose(sum(weights), 1, abs_tol=1e-6):
+                raise ValueError(f"weights must not be negative and have a sum of 1, not {list(weights)}: rescale them")
+
+    @property
+    def seconds(self) -> float:
+        """The time limit."""
+        return seconds_of(self.time_limit)
+
+    @property
+    def transductive(self) -> bool:
+        return any(self._family(name).with_settings(given).transductive for name, given in self.members or ())
+
+    @property
+    def input_scaling(self) -> Literal["raw"]:
+        """Members scale features themselves."""
+        return "raw"
+
+    @property
+    def most_trainings(self) -> int:
+        return _MOST_MEMBERS
+
+    def portfolio(self, problem: Problem) -> Sequence[Method]:
+        given = self.members is not None
+        entries = [(name, dict(settings)) for name, settings in self.members or self._entries()]
+        directed = problem.dataset.graph.direction != "undirected"
+        found: list[Method] = []
+        for name, settings in entries:
+            family = self._family(name)
+            if problem.task.name not in family.tasks:
+                _refuse_if(given, f"{name} is for {' and '.join(family.tasks)}, not for {problem.task.name}")
+                continue
+            for method in self._member(family, settings, problem).candidates():
+                if self.inductive and method.transductive:
+                    _refuse_if(given, f"{name} cannot predict for new nodes, and inductive=True asks for that")
+                elif directed and not _takes_directed(method, problem):
+                    _refuse_if(given, f"{name} is for undirected graphs")
+                elif method not in found:
+                    found.append(method)
+        if not found:
+            raise ValueError("the portfolio has no member for this problem: name some that can learn it")
+        return found
+
+    def _entries(self) -> list[tuple[str, Mapping[str, Any]]]:
+        """Of the portfolio, by quality."""
+        levels = get_args(Quality)
+        wanted = levels[: levels.index(self.quality) + 1]
+        return [(entry.method, entry.settings) for entry in PORTFOLIO if entry.level in wanted]
+
+    def _member(self, family: type[Method], settings: dict[str, Any], problem: Problem) -> Method:
+        """A member with what this method decides for all of them."""
+        task = problem.task.name
+        known = {field.name for field in dataclasses.fields(family)}
+        if self.members is None:
+            patience = _PATIENCE[self.quality]
+            settings |= {name: patience for name in ("patience", "window") if name in known}
+            if task == "regression":  # where dropout spoils the size of numbers
+                settings = {name: value for name, value in settings.items() if not name.endswith("dropout")}
+            if "homophily" in known and not _has_homophily(problem):
+                settings["homophily"] = 0.5  # without an edge it changes nothing
+            scaling = "standard" if _in_different_units(problem) else self.features
+            if scaling != "raw":
+                settings["features"] = scaling
+        start = family.preset(None, "none", task=task, metric=self.metric)
+        method = family.with_settings({**start.settings(), **settings, "metric": self.metric, "seed": self.seed})
+        changes: dict[str, Any] = {"epochs": min(method.epochs, self.epochs)}
+        if self.batch_size is not None:
+            changes["batch_size"] = self.batch_size
+        if self.optimizer != "adam":
+            changes["optimizer"] = self.optimizer
+        return replace(method, **changes)
+
+    def stop_for(self, problem: Problem) -> Patience | None:
+        """The stop rule of every member where there are few validation nodes; ``None`` leaves each its own."""
+        return Patience(_PATIENCE[self.quality], "loss") if len(problem.val) < _FEW_NODES else None
+
+    def with_members(self, members: Sequence[Method], weights: Sequence[float]) -> AutoMethod:
+        """The same method with what was left open filled in."""
+        pairs = tuple((member.name, member.plain_settings()) for member in members)
+        return replace(self, members=pairs, weights=tuple(float(weight) for weight in weights))
+
+    def filled(self) -> list[Method]:
+        """The members of a trained model."""
+        return [self._family(name).from_plain(settings) for name, settings in self.members or ()]
+
+    def build(self, problem: Problem) -> Learner:
+        """Fresh members that are trained together; of an open portfolio the first one alone."""
+        members = self.filled() if self.members is not None else list(self.portfolio(problem)[:1])
+        members = [member.candidates()[0] for member in members]
+        return self.mixture(problem, members, [member.build(problem) for member in members])
+
+    def mixture(self, problem: Problem, members: Sequence[Method], learners: Sequence[Learner]) -> Learner:
+        """The members' learners as one."""
+        facts: list[dict[str, Any]] = [
+            {"preparation": _scaling_of(member, problem), "facts": dict(learner.shape.facts)}
+            for member, learner in zip(members, learners, strict=True)
+        ]
+        homophily = [one["facts"]["homophily"] for one in facts if one["facts"].get("homophily") is not None]
+        known = {
+            "task": problem.task.name,
+            "members": facts,
+            **({"homophily": homophily[0]} if homophily else {}),
+            **({"num_nodes": problem.dataset.num_nodes} if any(member.transductive for member in members) else {}),
+        }
+        shape = ModelShape(problem.num_features("raw"), problem.task.num_outputs, known)
+        parts = [Member(learner.model, _preparation(one)) for learner, one in zip(learners, facts, strict=True)]
+        model = Mixture(parts, problem.task.name)
+        first = next(learners[0].model.parameters())
+        model.weights, model.temperatures = (one.to(first) for one in (model.weights, model.temperatures))
+        if self.weights is not None and len(self.weights) == len(parts):
+            model.weights = torch.tensor(self.weights).to(first)
+        return Learner(
+            model,
+            shape,
+            lambda nodes: model.combined([learner.forward(nodes) for learner in learners]),
+            [group for learner in learners for group in learner.parameter_groups],
+            Patience(_PATIENCE[self.quality]),
+            row_wise=all(learner.row_wise for learner in learners),
+        )
+
+    def network(self, shape: ModelShape) -> Mixture:
+        facts = shape.facts["members"]
+        members = self.filled()
+        if len(facts) != len(members):
+            raise ValueError(f"there are {len(members)} members and facts of {len(facts)}")
+        parts = []
+        for method, one in zip(members, facts, strict=True):
+            own = ModelShape(shape.in_channels, shape.num_outputs, one["facts"])
+            parts.append(Member(method.network(own), _preparation(one)))
+        check_choice("task", shape.facts["task"], get_args(TaskName))
+        return Mixture(parts, shape.facts["task"])
+
+    @staticmethod
+    def _family(name: str) -> type[Method]:
+        from unifilter.methods import find_method  # the table names this method too
+
+        family = find_method(name)
+        if issubclass(family, AutoMethod):
+            raise ValueError("a portfolio cannot be a member of itself: name other methods")
+        return family
+
+
+def seconds_of(limit: float | str | None) -> float:
+    """A time limit in seconds, infinite where there is none.
+
+    Example:
+        >>> seconds_of("2min"), seconds_of("1.5h"), seconds_of(90)
+        (120.0, 5400.0, 90.0)
+    """
+    if limit is None:
+        return math.inf
+    found = None
+    if isinstance(limit, str):
+        match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*", limit.lower())
+        if match and match[2] in _UNITS:
+            found = float(match[1]) * _UNITS[match[2]]
+    elif isinstance(limit, (int, float)) and not isinstance(limit, bool):
+        found = float(limit)
+    if found is None or not 0 < found < math.inf:
+        raise ValueError(f"time_limit is {limit!r}: pass seconds, or a text such as '90s', '2min' or '1h'")
+    return found
+
+
+def _as_pair(member: Any) -> tuple[str, dict[str, Any]]:
+    """A member as its name and settings."""
+    if isinstance(member, Method):
+        return member.name, member.plain_settings()
+    if isinstance(member, str):
+        return member, {}
+    if isinstance(member, (tuple, list)) and len(member) == 2:
+        name, settings = member
+        if isinstance(name, str) and isinstance(settings, Mapping):
+            return name, dict(settings)
+    raise ValueError(f"a member is {member!r}: pass the name of a method, or a pair of a name and a dict of settings")
+
+
+def _refuse_if(given: bool, reason: str) -> None:
+    """A member that was asked for by name is not left out silently."""
+    if given:
+        raise ValueError(f"{reason}: leave it out of the members")
+
+
+def _has_homophily(problem: Problem) -> bool:
+    """Whether some edge joins training nodes, so that there is something to estimate the homophily from."""
+    try:
+        problem.estimate_homophily()
+    except ValueError:
+        return False
+    return True
+
+
+def _in_different_units(problem: Problem) -> bool:
+    dataset = problem.dataset
+    if dataset.table is not None or dataset.feature_scaling != "raw" or dataset.features.layout != torch.strided:
+        return False
+    return scale_spread(dataset.features) > WIDE_SPREAD
+
+
+def _takes_directed(method: Method, problem: Problem) -> bool:
+    facts = {"num_nodes": problem.dataset.num_nodes, "homophily": 0.5, "tau": 0.5}
+    with torch.device("meta"):
+        network = method.network(ModelShape(problem.num_features("raw"), problem.task.num_outputs, facts))
+    return network.takes_directed
+
+
+def _scaling_of(method: Method, problem: Problem) -> dict[str, Any] | None:
+    """What is done to arrays before a member sees them; tables are encoded before."""
+    preparation = problem.workspace.preparation(method.features)
+    if not isinstance(preparation, ArrayPreparation) or preparation.scaling == "raw":
+        return None
+    return preparation.to_dict()
+
+
+def _preparation(facts: Mapping[str, Any]) -> ArrayPreparation | None:
+    if facts["preparation"] is None:
+        return None
+    found = preparation_from_dict(facts["preparation"])
+    if not isinstance(found, ArrayPreparation):
+        raise ValueError("a member has a table of its own")
+    return found
