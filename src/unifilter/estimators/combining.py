@@ -56,7 +56,7 @@ def member_weights(
 def _greedy(outputs: Sequence[Tensor], temperatures: Sequence[float], task: Task, merit: Merit) -> np.ndarray:
     """Caruana's selection with replacement: from the best on, whoever helps the mean most joins it once more."""
     count, scale = np.zeros(len(outputs)), torch.tensor(temperatures, dtype=torch.float64)
-    kept, kept_merit = count, (-math.inf, -math.inf)
+    kept, kept_merit = np.zeros(len(outputs)), (-math.inf, -math.inf)
     for _ in range(_ROUNDS):
         merits = []
         for index in range(len(outputs)):
@@ -80,7 +80,7 @@ def _score(outputs: Tensor, *, task: Task, nodes: Tensor, metric: Metric) -> tup
         found = task.score(metric, outputs, nodes)
     except ValueError:  # such as the ROC AUC of nodes of one class
         found = loss
-    return (found, loss) if math.isfinite(found) else (-math.inf, -math.inf)
+    return (found, loss) if math.isfinite(found) and math.isfinite(loss) else (-math.inf, -math.inf)
 
 
 def _loss(outputs: Tensor, *, task: Task, nodes: Tensor, metric: Metric) -> tuple[float, float]:

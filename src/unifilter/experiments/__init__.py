@@ -10,6 +10,7 @@ from unifilter.experiments.paper.figure_smoothing import FigureSmoothing
 from unifilter.experiments.paper.figure_spectrum import FigureSpectrum
 from unifilter.experiments.paper.figure_squashing import FigureSquashing
 from unifilter.experiments.paper.figure_tau import FigureTau
+from unifilter.experiments.paper.table_auto import TableAuto
 from unifilter.experiments.paper.table_beyond import TableBeyond
 from unifilter.experiments.paper.table_estimate import TableEstimate
 from unifilter.experiments.paper.table_estimate_share import TableEstimateShare
@@ -46,6 +47,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         TableVariants48(),
         TableShared(),
         TableBeyond(),
+        TableAuto(),
     )
 }
 

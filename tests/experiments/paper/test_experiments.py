@@ -44,6 +44,7 @@ PARTS: dict[str, tuple[dict[str, Any], int]] = {
     "table-variants": ({"datasets": ("actor",)}, 4),
     "table-variants-48": ({"datasets": ("actor",), "methods": ("homfilter", "unifilter")}, 2),
     "table-shared": ({"datasets": ("actor", "minesweeper")}, 9),
+    "table-auto": ({"datasets": ("texas", "uninformative@0.3"), "methods": ("auto", "mlp")}, 6),
     "table-beyond": ({"datasets": ("minesweeper",), "methods": ("unifilter", "mlp", "gcn-res"), "splits": 2}, 6),
 }
 

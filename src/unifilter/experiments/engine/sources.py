@@ -14,11 +14,14 @@ from unifilter.data import Metric, NodeDataset, Split, random_split
 from unifilter.data.splits import SEEDS
 from unifilter.datasets import DatasetNotFoundError, list_datasets, load_dataset
 from unifilter.datasets.catalog import CATALOG, normalized
-from unifilter.datasets.synthetic import binary_tree, cora_relabeled
+from unifilter.datasets.synthetic import binary_tree, contextual_sbm, cora_relabeled
 from unifilter.graph import Graph
 
 # Several gigabytes each: read if present, never downloaded automatically.
 _ONLY_IF_PRESENT = ("penn94", "genius", "ogbn-arxiv")
+# How well the features of generated graphs know the classes: a classifier without the graph gets most of them right, or
+# guesses.
+_SIGNALS = {"informative": 2.0, "uninformative": 0.0}
 # Large enough that one random graph shows the mean over many.
 _REGULAR_NODES, _REGULAR_DEGREE = 1000, 6
 
@@ -57,6 +60,7 @@ class Sources:
 
         ``"binary-tree"`` and ``"random-regular"`` are generated. ``"DATASET@H"`` is the paper's graph G_s: the graph of
         a data set with labels reassigned until its homophily is H.
+        ``"informative@H"`` and ``"uninformative@H"`` are generated, with features that know the classes, or noise.
         """
         base, relabeled, homophily = name.partition("@")
         if relabeled:
@@ -64,6 +68,9 @@ class Sources:
                 wanted = float(homophily)
             except ValueError:
                 raise ValueError(f"{name} contains no homophily: write {base}@0.3, for example") from None
+            if base in _SIGNALS:
+                found = contextual_sbm(1500, 4, wanted, num_features=32, signal=_SIGNALS[base])
+                return found.with_checked(name=name)
             return cora_relabeled(self.load(base), wanted).with_checked(name=name)
         if name in self.own:
             # A file does not contain a metric; use that of the data set it replaces.

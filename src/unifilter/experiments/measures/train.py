@@ -54,8 +54,17 @@ def _train(method: Method, workspace: Workspace, split: Split) -> dict[str, Any]
         **({"chosen": chosen} if len(method.candidates()) > 1 else {}),
         "train_nodes": len(split.train),
         "test_nodes": len(split.test),
+        **_weights_of_members(fitted),
         **_spectrum(fitted),
     }
+
+
+def _weights_of_members(fitted: Fitted) -> dict[str, Any]:
+    """Of a portfolio, the weight, the validation score and the seconds of each member."""
+    board = fitted.model.leaderboard
+    if board is None:
+        return {}
+    return {"members": {row.name: [round(row.weight, 4), row.val_score, round(row.seconds, 2)] for row in board}}
 
 
 def _spectrum(fitted: Fitted) -> dict[str, Any]:
