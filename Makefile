@@ -15,7 +15,7 @@ PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n $(WORKERS) --dist load
 .DEFAULT_GOAL := help
 
 help:
-	@echo "make demo   set up, train the four filters on two graphs, plot and explain what they learned"
+	@echo "make demo   set up, show on two graphs why one basis is not enough, and what auto makes of them"
 	@echo "make test   set up, then lint, types, tests and doctests"
 	@echo "make test-oldest  the tests with the oldest supported versions, in .venv-oldest"
 	@echo "make fuzz   set up, then factorize 10,000 generated graphs and check every property of the results"
