@@ -79,14 +79,15 @@ def check_methods(names: str) -> None:
         find_method(name).check_installed()
 
 
-def default_method(dataset: NodeDataset, changes: Mapping[str, Any]) -> str:
-    """What trains a data set where no method is named.
+def default_method(dataset: NodeDataset, changes: Mapping[str, Any], rows_only: bool = False) -> str:
+    """The method that trains a data set if the user names none.
 
     Args:
         dataset: The data.
         changes: Settings that the user gave.
+        rows_only: Whether the method must train on rows alone: from a store, or shared between processes.
     """
-    if dataset.is_named:
+    if dataset.is_named or rows_only:
         return "unifilter"
     known = {field.name for field in dataclasses.fields(find_method("auto"))}
     return "auto" if known >= changes.keys() else "unifilter"

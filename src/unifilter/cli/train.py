@@ -116,10 +116,10 @@ def train_command(
     }
     changes |= {name: value for name, value in given.items() if value is not None}
     split = split or dataset.default_split
-    method = method or default_method(dataset, changes)
+    peers = Peers.current()
+    method = method or default_method(dataset, changes, rows_only=peers.several or memory_limit is not None)
     built = build_method(method, dataset, split, preset, changes)
     folder = out or Path("runs") / f"{dataset.name}-{method}-{split}"
-    peers = Peers.current()
     with nullcontext(folder) if peers.first else TemporaryDirectory() as own:  # the first process writes
         run = Run(
             Path(own),
