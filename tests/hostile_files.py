@@ -192,7 +192,7 @@ def _subarray(path: Path) -> None:
     write_members(path, npz_members(node_features=npy((0,), ("<f4", (10**9,)))))
 
 
-@hostile("no-bytes.npz", "node_features is of type")
+@hostile("no-bytes.npz", "node_features has type")
 def _no_bytes(path: Path) -> None:
     write_members(path, npz_members(node_features=npy((10**12, 4), "|V0")))
 
@@ -272,7 +272,7 @@ def _encrypted_pt(path: Path) -> None:
     _encrypted(path)
 
 
-@hostile("twice.npz", "holds 'node_labels.npy' more than once")
+@hostile("twice.npz", "contains 'node_labels.npy' more than once")
 def _twice(path: Path) -> None:
     write_members(path, npz_members())
     with zipfile.ZipFile(path, "a") as archive:

@@ -57,7 +57,11 @@ def page_blocks(page: str) -> str:
     return "\n".join(blocks(README.parent / "docs" / f"{page}.md"))
 
 
-@pytest.mark.parametrize("page", ["answers", "data", "explanation", "index", "scale", "shared", "sharing"])
+# Pages whose examples need no further check than that they run.
+EXAMPLES_OF_THEIR_OWN = ["answers", "auto", "data", "explanation", "index", "scale", "shared", "sharing"]
+
+
+@pytest.mark.parametrize("page", EXAMPLES_OF_THEIR_OWN)
 def test_the_examples_of_the_documentation(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     run(page_blocks(page), {})
@@ -99,7 +103,7 @@ def test_the_page_for_users_of_pyg(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_every_page_with_examples_is_run() -> None:
     with_examples = {page.stem for page in (README.parent / "docs").glob("*.md") if blocks(page)}
-    tested = {"answers", "data", "explanation", "index", "quickstart", "scale", "shared", "sklearn", "pyg"}
+    tested = {*EXAMPLES_OF_THEIR_OWN, "quickstart", "sklearn", "pyg"}
     assert with_examples - tested == set()
 
 

@@ -75,7 +75,7 @@ def test_the_default_folder_and_its_second_use(tmp_path: Path, monkeypatch: pyte
     assert resumed.exit_code == 0
     other = run(*command, "--resume", "--tau", "0.1")
     assert other.exit_code == 2
-    assert "has another tau (None, not 0.1)" in other.stderr
+    assert "has a different tau (None, not 0.1)" in other.stderr
 
 
 def test_as_many_splits_as_come_with_the_data(tmp_path: Path) -> None:

@@ -99,7 +99,7 @@ def test_an_unknown_name_gets_the_closest_ones() -> None:
         ValueError, match="no data set is named 'chamelion': did you mean 'chameleon' or 'chameleon-fil"
     ):
         find("chamelion")
-    with pytest.raises(ValueError, match="'zzz': there are cora, citeseer, .*, digits. To read a file or a folder"):
+    with pytest.raises(ValueError, match="'zzz': the names are cora, citeseer, .*, digits. To read a file or a folder"):
         find("zzz")
 
 

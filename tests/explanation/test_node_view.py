@@ -96,7 +96,7 @@ def test_nodes_that_are_not_there(node: Any) -> None:
 
 
 def test_classes_that_are_not_there() -> None:
-    with pytest.raises(ValueError, match="'blue' is no class of this model: its classes are 'even', 'odd'"):
+    with pytest.raises(ValueError, match="'blue' is not a class of this model: its classes are 'even', 'odd'"):
         explain_node(fitted(epochs=1), 0, target="blue")
     with pytest.raises(ValueError, match="not fitted yet"):
         explain_node(UniFilterClassifier(), 0)

@@ -156,7 +156,7 @@ def test_product_is_differentiable() -> None:
         (torch.ones(20), "a signal must be a dense float32 or float64 tensor [num_nodes, channels], not torch.float32"),
         (torch.ones(20, 2).long(), "not torch.int64 of shape [20, 2]: convert it with .to_dense() or .float()"),
         (torch.eye(20).to_sparse(), "not sparse torch.float32 of shape [20, 20]"),
-        (torch.ones(19, 2), "has 20 rows and at least one column, not shape [19, 2]: pass one row per node"),
+        (torch.ones(19, 2), "must have 20 rows and at least one column, not shape [19, 2]: pass one row per node"),
         (torch.ones(20, 0), "not shape [20, 0]"),
         (torch.ones(20, 2, device="meta"), "the signal is on meta and the graph on cpu: move it with .to()"),
     ],

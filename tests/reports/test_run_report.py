@@ -129,7 +129,7 @@ def test_weights_of_classes_are_part_of_a_run(data: NodeDataset, tmp_path: Path)
     run = Run(tmp_path / "a", find_method("mlp")(epochs=2), data, "stratified", 1, class_weight="balanced")
     list(run.train(verbose=False))
     assert run.config["class_weight"] == "balanced"
-    with pytest.raises(ValueError, match="has another class_weight"):
+    with pytest.raises(ValueError, match="has a different class_weight"):
         Run(tmp_path / "a", find_method("mlp")(epochs=2), data, "stratified", 1, resume=True)
     with pytest.raises(ValueError, match="class_weight must be one of 'balanced', not 'even'"):
         Run(tmp_path / "b", find_method("mlp")(), data, "stratified", 1, class_weight="even")  # type: ignore[arg-type]

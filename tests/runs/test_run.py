@@ -183,11 +183,11 @@ def test_another_run_is_not_resumed(undisturbed: Run, dataset: NodeDataset) -> N
     before = (folder / "config.json").read_bytes()
     with pytest.raises(ValueError, match=r"has a different hops \(3, not 2\): resume it with its original arguments"):
         train(folder, dataset, method=UniFilterMethod(hops=2, hidden_channels=8, epochs=6), resume=True)
-    with pytest.raises(ValueError, match=r"has another method \(unifilter, not homfilter\)"):
+    with pytest.raises(ValueError, match=r"has a different method \(unifilter, not homfilter\)"):
         train(folder, dataset, method=find_method("homfilter").with_settings({"hops": 3}), resume=True)
-    with pytest.raises(ValueError, match="has another checksum"):
+    with pytest.raises(ValueError, match="has a different checksum"):
         train(folder, contextual_sbm(num_nodes=60, num_classes=3, seed=1), resume=True)
-    with pytest.raises(ValueError, match=r"has another split \(random-60-20-20, not stratified-60-20-20\)"):
+    with pytest.raises(ValueError, match=r"has a different split \(random-60-20-20, not stratified-60-20-20\)"):
         Run(folder, METHOD, dataset, "stratified", 1, resume=True)
     assert (folder / "config.json").read_bytes() == before
 

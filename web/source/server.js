@@ -13,7 +13,7 @@ export async function tell(path, words = {}) {
 export async function upload(files, limit) {
   const size = files.reduce((sum, file) => sum + file.size, 0);
   if (size > limit) {
-    throw new Error(`${listed(files)} has ${megabytes(size)}, more than the ${megabytes(limit)} that are allowed: start \`unifilter explore\` with a larger --max-upload-mb, or with the path of the file`);
+    throw new Error(`${listed(files)} has ${megabytes(size)}, more than the limit of ${megabytes(limit)}: start \`unifilter explore\` with a larger --max-upload-mb, or with the path of the file`);
   }
   const headers = { "Content-Type": "application/octet-stream" };
   const described = new URLSearchParams(files.flatMap((file) => [["name", file.name], ["size", file.size]]));
