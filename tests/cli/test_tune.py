@@ -180,7 +180,7 @@ def test_a_study_of_something_else_is_refused(data: NodeDataset, tmp_path: Path)
         search(contextual_sbm(num_nodes=60, num_classes=3, seed=2), 2, file)
     with pytest.raises(ValueError, match="has different method"):
         tune(find_method("ortfilter"), data, [data.split("60")], 2, fixed=FIXED, study=file)
-    with pytest.raises(ValueError, match="has other splits"):
+    with pytest.raises(ValueError, match="has different splits"):
         tune(UniFilterMethod, data, [data.split("60", 1)], 2, fixed=FIXED, study=file)
     assert len(search(data, 1, file).trials) == 1
 

@@ -245,6 +245,7 @@ def test_all_of_them_on_one_page(runs: Runs, tmp_path: Path) -> None:
             "table-variants",
             "table-variants-48",
             "table-shared",
+            "table-auto",
         )
     ]
     assert all(f'<section id="{anchor[1:]}">' in text for anchor in inside)
