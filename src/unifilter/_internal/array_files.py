@@ -1,7 +1,7 @@
-"""Plain ``.npy`` files with a checksum: written from front to back, opened as they lie on the disk.
+"""Plain ``.npy`` files with a checksum: written sequentially, and opened as memory maps.
 
-What is in them can be larger than memory. A file takes its name when all of it is on the disk, and the manifest that
-names it is written last, so whatever a manifest lists is whole.
+Arrays can be larger than memory. A file gets its final name when it is complete on disk, and the manifest that lists it
+is written last, so every file in a manifest is complete.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ import numpy as np
 
 from unifilter._internal.files import whole_file
 
-# A header of this length holds any shape; that it is always as long lets it be written again at the end.
+# A header of this length holds any shape. The fixed length allows rewriting the header at the end.
 _HEADER = 128
-# How much is read or written at once: enough for the disk, little beside a matrix.
+# Bytes per read or write: enough for the disk, and small compared with a matrix.
 CHUNK_BYTES = 1 << 24
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 class ArrayWriter:
-    """Takes an array piece by piece, in C order; the length of its first axis is known at the end."""
+    """Writes an array in parts, in C order. The length of the first axis may be unknown until the end."""
 
     def __init__(self, file: BinaryIO, dtype: Any, shape: tuple[int, ...]) -> None:
         self.dtype = np.dtype(dtype).newbyteorder("<")
@@ -44,7 +44,7 @@ class ArrayWriter:
         self._bytes += len(view)
 
     def finish(self) -> dict[str, Any]:
-        """What the manifest says of the file."""
+        """Finish the file; returns its record for the manifest."""
         row = self.dtype.itemsize * int(np.prod(self._shape, dtype=np.int64))
         shape = (self._bytes // row, *self._shape)
         self._file.seek(0)
@@ -54,42 +54,42 @@ class ArrayWriter:
 
 @contextmanager
 def array_writer(path: Path, dtype: Any, shape: tuple[int, ...] = ()) -> Iterator[ArrayWriter]:
-    """A file to write an array to.
+    """Open a file to write an array.
 
     Args:
-        path: Its name, which it takes at the end.
-        dtype: Of the numbers.
-        shape: Of the array, without the first axis.
+        path: Path of the file, which appears at the end.
+        dtype: Data type of the array.
+        shape: Shape of the array, without the first axis.
     """
     with told_of_full_disks(path.parent), whole_file(path) as file:
         yield ArrayWriter(file, dtype, shape)
 
 
 def write_array(path: Path, array: np.ndarray) -> dict[str, Any]:
-    """Write a whole array; returns what the manifest says of it."""
+    """Write a whole array; returns its record for the manifest."""
     with array_writer(path, array.dtype, array.shape[1:]) as writer:
         writer.write(array)
         return writer.finish()
 
 
 def open_array(path: Path, record: Mapping[str, Any], *, verify: bool) -> np.ndarray:
-    """The array in a file, mapped and read-only.
+    """The array in a file, memory-mapped and read-only.
 
     Args:
         path: The file.
-        record: What the manifest says of it.
-        verify: Whether to read all of it and compare the checksum.
+        record: Record of the file in the manifest.
+        verify: Whether to read the whole file and compare the checksum.
     """
     check_array(path, record, verify=verify)
     shape, dtype = tuple(record["shape"]), np.dtype(record["dtype"])
     if 0 in shape:
-        return np.empty(shape, dtype)  # nothing cannot be mapped
+        return np.empty(shape, dtype)  # an empty array cannot be mapped
     mapped: np.ndarray = np.memmap(path, dtype, "r", offset=_HEADER, shape=shape)
     return mapped
 
 
 def check_array(path: Path, record: Mapping[str, Any], *, verify: bool) -> None:
-    """Refuse a file that is not what the manifest says."""
+    """Raise an error if a file does not match its record in the manifest."""
     shape, dtype = tuple(record["shape"]), np.dtype(record["dtype"])
     header = _header(dtype, shape)
     expected = len(header) + dtype.itemsize * int(np.prod(shape, dtype=np.int64))
@@ -107,9 +107,9 @@ def check_array(path: Path, record: Mapping[str, Any], *, verify: bool) -> None:
 
 
 def read_part(file: BinaryIO, record: Mapping[str, Any], index: int, start: int, out: np.ndarray) -> None:
-    """Rows from ``start`` on of one of the matrices in an array file ``[matrices, rows, ...]``, into ``out``.
+    """Read rows from ``start`` on of one matrix of an array file ``[matrices, rows, ...]`` into ``out``.
 
-    With plain reads: what is mapped would count as memory of the process.
+    Uses plain reads, because mapped pages would count as memory of the process.
     """
     _, rows, *rest = record["shape"]
     size = np.dtype(record["dtype"]).itemsize * int(np.prod(rest, dtype=np.int64))
@@ -124,7 +124,7 @@ def read_part(file: BinaryIO, record: Mapping[str, Any], index: int, start: int,
 
 
 def write_manifest(path: Path, content: Mapping[str, Any]) -> None:
-    """A JSON file that is whole or not there, with a checksum of its own."""
+    """Write a JSON file with its own checksum, atomically."""
     text = json.dumps(dict(content), sort_keys=True)
     document = {"content": content, "crc32": zlib.crc32(text.encode())}
     with told_of_full_disks(path.parent), whole_file(path) as file:
@@ -132,7 +132,7 @@ def write_manifest(path: Path, content: Mapping[str, Any]) -> None:
 
 
 def read_manifest(path: Path) -> dict[str, Any]:
-    """What :func:`write_manifest` wrote."""
+    """Read and check a file written by :func:`write_manifest`."""
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
         content: dict[str, Any] = document["content"]
@@ -146,7 +146,7 @@ def read_manifest(path: Path) -> dict[str, Any]:
 
 @contextmanager
 def told_of_full_disks(folder: Path) -> Iterator[None]:
-    """A disk without room is an error with a remedy; what was finished before stays."""
+    """Turn the error of a full disk into a ValueError with a remedy. Finished files stay."""
     try:
         yield
     except OSError as error:

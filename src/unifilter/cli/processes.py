@@ -1,4 +1,4 @@
-"""A command that ``torchrun`` started in several processes: the first one speaks, and a failure is told once."""
+"""Commands that ``torchrun`` starts in several processes: the first one prints, and an error is reported once."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ import typer
 
 from unifilter.cli.spelling import for_command_line
 
-# Commands that share their work between processes; all others would do it once in each.
+# Commands that share their work between processes. Other commands would repeat all work in each process.
 SHARED = ("train",)
 
 
 def started_by_torchrun() -> bool:
-    """Whether this is one of the processes of ``torchrun``."""
+    """Whether ``torchrun`` started this process."""
     return "TORCHELASTIC_RUN_ID" in os.environ
 
 
@@ -31,11 +31,11 @@ def check_shared(command: str) -> None:
 
 @contextmanager
 def joined_processes() -> Iterator[None]:
-    """While it is open, the processes of ``torchrun`` are a group; without it nothing happens."""
+    """Join the processes of ``torchrun`` in a process group; does nothing without ``torchrun``."""
     if not started_by_torchrun():
         yield
         return
-    # Before torch is imported: when one process ends, those that listen to it would show how in many lines of C++.
+    # Set before torch is imported: when one process ends, the others would print long C++ stack traces.
     os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")
     from torch import distributed
 
@@ -54,7 +54,7 @@ def joined_processes() -> Iterator[None]:
                 stack.enter_context(warnings.catch_warnings())
                 warnings.simplefilter("ignore")
             yield
-        # The first process hosts what the others may still ask.
+        # The first process hosts the store, which the others may still need.
         distributed.barrier()
     except Exception as error:
         _tell_once(error, store)
@@ -65,12 +65,12 @@ def joined_processes() -> Iterator[None]:
 
 
 def _tell_once(error: Exception, store: Any) -> None:
-    """Ends without a word where another process has failed before: it has said why."""
+    """Exit silently if another process has already failed, because that process reports its error."""
     from unifilter.training import ProcessLostError
 
     try:
         told = store.add("failures", 1) > 1
-    except RuntimeError:  # whoever kept count is gone
+    except RuntimeError:  # the process that hosts the store has ended
         told = int(os.environ["RANK"]) > 0
     if told:
         raise typer.Exit(1) from error

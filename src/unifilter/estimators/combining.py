@@ -1,4 +1,4 @@
-"""How much each member of a portfolio counts: weights from what they say of nodes that they did not learn from."""
+"""Weights of the members of a portfolio, from their outputs on nodes outside the training set."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from unifilter.nn.mixture import mixed
 from unifilter.training import Task
 
 Rule = Literal["greedy", "mean", "best"]
-# Of outputs: the larger, the better, and a second number for ties.
+# Merit of outputs: a larger number is better, and a second number breaks ties.
 Merit = Callable[[Tensor], tuple[float, float]]
 
-# Rounds of greedy selection; a member's weight is a multiple of one over it before shrinkage.
+# Rounds of greedy selection. Before shrinkage, a weight is a multiple of 1 / rounds.
 _ROUNDS = 25
-# Resamples of the validation nodes for a standard error.
+# Number of resamples of the validation nodes for a standard error.
 _RESAMPLES = 200
 
 
@@ -31,11 +31,11 @@ def member_weights(
     """Weights with a sum of 1, one per member.
 
     Args:
-        outputs: Of each member for ``nodes``.
-        temperatures: Of each member.
-        task: The known answers.
-        nodes: Which nodes to judge by.
-        metric: What is measured.
+        outputs: Outputs of each member for ``nodes``.
+        temperatures: Temperature of each member.
+        task: The task, with known labels or targets.
+        nodes: Nodes to evaluate on.
+        metric: Metric to evaluate.
         rule: ``"greedy"``, ``"mean"`` or ``"best"``; see :class:`unifilter.methods.auto.AutoMethod`.
     """
     count = len(outputs)
@@ -47,14 +47,14 @@ def member_weights(
         chosen: np.ndarray = np.eye(count)[merits.index(max(merits))]
         return chosen
     scaled = [one.double() for one in outputs]
-    # The score is what is wanted; the loss tells more where nodes are few. Their mean did better than either.
+    # The score is the goal; the loss is more informative with few nodes. The mean of both did better than either.
     found = [_greedy(scaled, temperatures, task, merit) for merit in (by_score, by_loss)]
     weights: np.ndarray = np.mean(found, axis=0)
     return weights
 
 
 def _greedy(outputs: Sequence[Tensor], temperatures: Sequence[float], task: Task, merit: Merit) -> np.ndarray:
-    """Caruana's selection with replacement: from the best on, whoever helps the mean most joins it once more."""
+    """Caruana's selection with replacement: start with the best member, and repeatedly add the most helpful member."""
     count, scale = np.zeros(len(outputs)), torch.tensor(temperatures, dtype=torch.float64)
     kept, kept_merit = np.zeros(len(outputs)), (-math.inf, -math.inf)
     for _ in range(_ROUNDS):
@@ -74,7 +74,7 @@ def _greedy(outputs: Sequence[Tensor], temperatures: Sequence[float], task: Task
 
 
 def _score(outputs: Tensor, *, task: Task, nodes: Tensor, metric: Metric) -> tuple[float, float]:
-    """The score, and among equals the loss."""
+    """The score, with the loss to break ties."""
     loss = _loss(outputs, task=task, nodes=nodes, metric=metric)[0]
     try:
         found = task.score(metric, outputs, nodes)
@@ -89,7 +89,7 @@ def _loss(outputs: Tensor, *, task: Task, nodes: Tensor, metric: Metric) -> tupl
 
 
 def standard_error(outputs: Tensor, task: Task, nodes: Tensor, metric: Metric) -> float | None:
-    """Of a score, by resampling the nodes with replacement; ``None`` where it is not defined for enough resamples."""
+    """Bootstrap standard error of a score over nodes; ``None`` if too few resamples have a defined score."""
     random, found = np.random.default_rng(0), []
     for _ in range(_RESAMPLES):
         drawn = torch.from_numpy(random.integers(0, len(nodes), len(nodes)))

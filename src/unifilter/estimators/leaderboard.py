@@ -1,4 +1,4 @@
-"""What a portfolio tried, and how much each member counts."""
+"""The members of a portfolio with their scores and weights."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ class LeaderboardRow:
     """One member.
 
     Attributes:
-        name: What it is called: its method, with a number where there are several of it.
-        method: The name of its method.
-        settings: What differs from the defaults of its method.
-        val_score: On the validation nodes, ``None`` where it was not trained.
-        standard_error: Of that score, for another draw of as many validation nodes.
-        weight: In the mixture; the weights of all members have a sum of 1.
-        seconds: Spent on it.
-        epochs: Trained.
-        note: Why it has no weight, where it has none.
+        name: Name of the member: its method, with a number if several members share the method.
+        method: Name of the method.
+        settings: Settings that differ from the defaults of the method.
+        val_score: Validation score; ``None`` for an untrained member.
+        standard_error: Standard error of this score over draws of the same number of validation nodes.
+        weight: Weight in the mixture; the weights of all members sum to 1.
+        seconds: Training time in seconds.
+        epochs: Number of trained epochs.
+        note: Remark, such as the reason for a weight of 0.
     """
 
     name: str
@@ -42,9 +42,10 @@ class Leaderboard:
     """The members of a portfolio, the best on the validation nodes first.
 
     Attributes:
-        rows: One per member that was planned.
-        metric: What their scores are.
-        val_score, standard_error: Of the mixture. Its weights were found on the same nodes, which flatters it a little.
+        rows: One row per planned member.
+        metric: Metric of the scores.
+        val_score, standard_error: Score of the mixture and its standard error. The weights were found on the same
+            nodes, so the score is slightly optimistic.
     """
 
     rows: tuple[LeaderboardRow, ...]
@@ -59,7 +60,7 @@ class Leaderboard:
         return len(self.rows)
 
     def __str__(self) -> str:
-        """As a table, the mixture first."""
+        """A table, with the mixture in the first row."""
         header = ("member", self.metric, "± s.e.", "weight", "seconds", "epochs", "")
         whole = ("all together", self.val_score, self.standard_error, 1.0, sum(row.seconds for row in self), None, "")
         rows = [
@@ -69,17 +70,17 @@ class Leaderboard:
         return text_table([header, whole, *rows], ".3f")
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON holds it."""
+        """The leaderboard as JSON values."""
         found: dict[str, Any] = plain({**asdict(self), "rows": [asdict(row) for row in self.rows]})
         return found
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Leaderboard:
-        """What :meth:`to_dict` described."""
+        """Restore a leaderboard from :meth:`to_dict`."""
         rows = tuple(LeaderboardRow(**row) for row in values["rows"])
         return cls(**{**values, "rows": rows})
 
 
 def ranked(rows: Sequence[LeaderboardRow]) -> tuple[LeaderboardRow, ...]:
-    """The best first; those that were not trained last."""
+    """Rows sorted by score, the best first and untrained members last."""
     return tuple(sorted(rows, key=lambda row: -float("inf") if row.val_score is None else row.val_score, reverse=True))

@@ -1,4 +1,4 @@
-"""A trained model's layers as an ONNX file: what they compute of single rows is traced and written down."""
+"""A trained model's layers as an ONNX file: the computation on single rows is traced and exported."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from unifilter.graph import Graph
 if TYPE_CHECKING:
     from unifilter.estimators.trained_model import TrainedModel
 
-# Understood by every runtime since 2022.
+# Supported by every runtime since 2022.
 _OPSET, _IR_VERSION = 17, 8
 
 
 def write_onnx(model: TrainedModel, path: str | os.PathLike[str]) -> None:
-    """What :meth:`TrainedModel.export_onnx` does."""
+    """Implementation of :meth:`TrainedModel.export_onnx`."""
     require("onnx", what="export_onnx")
     import onnx
 
     network = model.network.eval()
     pair = Graph.from_edges(torch.tensor([[0], [1]]), num_nodes=2).with_self_loops(network.self_loops)
     with torch.no_grad():
-        # Rows of any graph have the shape of those of the smallest one.
+        # Rows have the same shape on every graph, so the smallest graph is enough to trace.
         rows = network.node_inputs(torch.zeros(2, model.shape.in_channels, dtype=model.dtype), pair)
-        # Not the bound method itself: its first argument would be taken for an input.
+        # Tracing the bound method itself would treat its first argument as an input.
         trace = make_fx(lambda some: network.on_node_inputs(some))(rows)
     trace.graph.eliminate_dead_code()
     writer = _Writer(onnx, model.dtype)
@@ -67,9 +67,9 @@ def write_onnx(model: TrainedModel, path: str | os.PathLike[str]) -> None:
 
 
 def _write_answers(writer: _Writer, model: TrainedModel) -> tuple[str, int]:
-    """What the outputs mean, as a further output: its name and its kind of numbers."""
+    """Add an output with values or probabilities; returns its name and data type."""
     if model.task == "regression":
-        # As the model does, so that large numbers keep their digits.
+        # Double precision as in the model, so that large numbers keep their digits.
         double = writer.onnx.TensorProto.DOUBLE
         center, scale = (
             writer.constant(torch.as_tensor(one), torch.float64) for one in (model.target_center, model.target_scale)
@@ -88,14 +88,14 @@ def _write_answers(writer: _Writer, model: TrainedModel) -> tuple[str, int]:
 
 
 class _Split(NamedTuple):
-    """Rows that are cut into parts of equal width."""
+    """Rows split into parts of equal width."""
 
     rows: str
     width: int
 
 
 class _Writer:
-    """Nodes and constants of an ONNX graph, from the operations that torch traced."""
+    """Nodes and constants of an ONNX graph, from operations traced by torch."""
 
     def __init__(self, onnx: Any, dtype: torch.dtype) -> None:
         self.onnx, self.dtype = onnx, dtype
@@ -115,7 +115,7 @@ class _Writer:
         return name
 
     def write_layers(self, trace: fx.GraphModule) -> str:
-        """The traced operations; what is the same for all rows is computed now. Gives the name of the result."""
+        """Write the traced operations, with constant expressions evaluated now; returns the name of the result."""
         values: dict[fx.Node, Any] = {}
         for node in trace.graph.nodes:
             if node.op == "placeholder":
@@ -159,7 +159,7 @@ class _Writer:
         return self.node("Slice", [split.rows, *(self.constant(one, torch.int64) for one in limits)])
 
     def _names(self, arguments: Sequence[Any]) -> list[str]:
-        """Names of tensors: of rows as they are, of others as constants."""
+        """Names of tensors. Tensors other than rows become constants."""
         return [one if isinstance(one, str) else self.constant(torch.as_tensor(one)) for one in arguments]
 
 

@@ -1,4 +1,4 @@
-"""Train the members of a portfolio one after the other, and give each its weight."""
+"""Train the members of a portfolio one after the other, and find their weights."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ from unifilter.methods import Learner, Method, Problem
 from unifilter.methods.auto import AutoMethod
 from unifilter.training import History, Task
 
-# Epochs at which a kind of training is given up where others of its method were clearly better by then.
+# Epochs at which a member is stopped early if other members of the same method were clearly better at that epoch.
 _RUNGS = (50, 100, 200)
-# A member that would take more than this share of the time that is left is stopped there: the next ones may be better.
+# A member is stopped after this share of the remaining time, because later members may be better.
 _SHARE_OF_TIME = 0.5
 
-# Trains a member: its number, what it is called, and who watches.
+# Trains a member. Arguments: the member, its number, its name, and a callback after every epoch.
 Trainer = Callable[[Method, int, str, Callable[[History], bool]], tuple[Learner, History]]
 
 
 @dataclass(eq=False)
 class Trained:
-    """A member that came to its end.
+    """A trained member.
 
     Attributes:
-        number: In the portfolio.
+        number: Position in the portfolio.
         method: The method.
-        learner: Its trained network.
-        history: What happened.
-        outputs: For the validation nodes, on the CPU.
-        temperature: Found on them.
+        learner: The learner with its trained network.
+        history: Training history.
+        outputs: Outputs for the validation nodes, on the CPU.
+        temperature: Temperature, fitted on the validation nodes.
     """
 
     number: int
@@ -51,13 +51,13 @@ class Trained:
 
 @dataclass(eq=False)
 class Portfolio:
-    """What came of a portfolio.
+    """A trained portfolio.
 
     Attributes:
-        method: With its members and their weights.
+        method: The method, with its members and their weights.
         learner: The mixture.
-        history: Of the mixture: one epoch, and the time of all members.
-        leaderboard: What every member did.
+        history: History of the mixture: one epoch, with the training time of all members.
+        leaderboard: Scores and weights of all members.
     """
 
     method: AutoMethod
@@ -72,20 +72,20 @@ def train_portfolio(
     trainer: Trainer,
     on_epoch: Callable[[History], object] | None = None,
 ) -> Portfolio:
-    """Train what a portfolio has, as far as its time limit allows, and combine it.
+    """Train the members of a portfolio within its time limit, and combine them.
 
     Args:
         method: The portfolio.
         problem: The data and the nodes.
-        trainer: Trains a member.
-        on_epoch: Called with the history of the current member after every epoch; ``True`` ends all training there.
+        trainer: Function that trains a member.
+        on_epoch: Called with the history of the current member after every epoch; ``True`` stops all training.
     """
     plan = method.portfolio(problem)
     names = _names(plan)
     rows: dict[int, LeaderboardRow] = {}
     trained: list[Trained] = []
     histories: dict[int, History] = {}
-    # A portfolio that is given is trained to the end, and so again what it was before.
+    # Members that the user lists are trained to the end, so that the same model results again.
     rivalry = method.members is None
     spent, stopped = 0.0, False
     for number, member in enumerate(plan):
@@ -100,7 +100,7 @@ def train_portfolio(
         started = time.monotonic()
         learner, history = trainer(member, number, names[number], watch)
         _check_not_refitted(learner, member)
-        # A member that was taken up from a checkpoint was trained before.
+        # The history of a member that resumed from a checkpoint includes the earlier training time.
         seconds = max(history.seconds, time.monotonic() - started)
         spent += seconds
         stopped = watch.asked_to_stop
@@ -169,7 +169,7 @@ def _combined(
 
 
 class _Watch:
-    """Ends the training of a member that has no time left, or that others of its kind have left behind."""
+    """Stops a member at the time limit, or early if other members of the same method are clearly better."""
 
     def __init__(
         self,
@@ -189,19 +189,19 @@ class _Watch:
 
 
 def behind(history: History, rivals: Sequence[History], val_nodes: int) -> bool:
-    """Whether the best of some rivals was better by more than two standard errors after as many epochs.
+    """Whether the best rival was better by more than two standard errors after the same number of epochs.
 
     Args:
-        history: Of a member.
-        rivals: Of those before it.
-        val_nodes: How many nodes the scores are of.
+        history: Training history of a member.
+        rivals: Training histories of earlier members.
+        val_nodes: Number of validation nodes behind the scores.
     """
     for rung in _RUNGS:
         if history.epochs < rung:
             return False
         own = _best_until(history, rung)
         others = [_best_until(rival, rung) for rival in rivals if rival.epochs >= rung]
-        # Half over the root is the largest standard error that a share of so many nodes can have.
+        # The largest possible standard error of a proportion of n nodes is 0.5 / sqrt(n).
         if others and own < max(others) - 1 / math.sqrt(val_nodes):
             return True
     return False
@@ -213,7 +213,7 @@ def _best_until(history: History, epochs: int) -> float:
 
 
 def _names(plan: Sequence[Method]) -> list[str]:
-    """What members are called: by their method, with a number where there are several of it."""
+    """Names of members: the name of the method, with a number if several members share the method."""
     found = []
     for number, member in enumerate(plan):
         before = sum(other.name == member.name for other in plan[:number])
@@ -222,7 +222,7 @@ def _names(plan: Sequence[Method]) -> list[str]:
 
 
 def _changed(member: Method) -> dict[str, object]:
-    """The settings that differ from the defaults, but for those that all members have in common."""
+    """The settings that differ from the defaults, without settings shared by all members."""
     plain, default = member.plain_settings(), type(member)().plain_settings()
     return {name: value for name, value in plain.items() if value != default[name] and name not in ("metric", "seed")}
 

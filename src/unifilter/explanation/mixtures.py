@@ -1,4 +1,4 @@
-"""The filters of a portfolio: each member's, and one for all of them."""
+"""The filters of a portfolio: the filter of each member, and their weighted mean."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ class MemberFilter:
     """A member of a portfolio.
 
     Attributes:
-        name: What it is called.
-        weight: How much it counts; the weights of all members have a sum of 1.
-        response: Quartiles over channels of its filter ``[3, eigenvalues]``, ``None`` where it learns none.
-        hop_weights: Its learned weights, where it has some.
+        name: Name of the member.
+        weight: Weight in the mixture; the weights of all members sum to 1.
+        response: Quartiles over channels of its frequency response ``[3, eigenvalues]``; ``None`` without a learned
+            filter.
+        hop_weights: Learned hop weights, if any.
     """
 
     name: str
@@ -30,7 +31,7 @@ class MemberFilter:
     hop_weights: np.ndarray | None
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON holds it; a weight for every channel is left out."""
+        """The member as JSON values, without weights per channel."""
         hop_weights = self.hop_weights
         return {
             "name": self.name,
@@ -41,7 +42,7 @@ class MemberFilter:
 
 
 def member_filters(model: TrainedModel) -> tuple[MemberFilter, ...]:
-    """Of every member, the one that counts most first."""
+    """The filter of every member, sorted by weight, the largest first."""
     found = [
         MemberFilter(
             name,
@@ -55,10 +56,9 @@ def member_filters(model: TrainedModel) -> tuple[MemberFilter, ...]:
 
 
 def whole_response(members: Sequence[MemberFilter]) -> np.ndarray | None:
-    """The mean of the members' responses by their weights ``[3, eigenvalues]``, each scaled so that its largest is 1.
+    """The weighted mean of the members' responses ``[3, eigenvalues]``, each scaled to a maximum of 1.
 
-    A filter's size is undone by the layers behind it, so only shapes can be compared. ``None`` where no member learns
-    a filter.
+    Later layers undo the scale of a filter, so only shapes can be compared. ``None`` if no member learns a filter.
     """
     known = [(one.weight, one.response) for one in members if one.response is not None]
     if not known:
@@ -69,7 +69,7 @@ def whole_response(members: Sequence[MemberFilter]) -> np.ndarray | None:
 
 
 def said_of_members(members: Sequence[MemberFilter]) -> str:
-    """Who counts how much, in a sentence."""
+    """A sentence with the weights of the members."""
     counted = ", ".join(f"{one.name} {one.weight:.0%}" for one in members)
     without = sum(one.weight for one in members if one.response is None)
     said = f"The prediction is a weighted mean: {counted}."

@@ -1,4 +1,4 @@
-"""Rows of a basis: what a model reads, made from the Lanczos vectors when it is read."""
+"""Rows of a basis, the input of a model, computed from the Lanczos vectors on access."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from unifilter.kernels.combine_rows import combine_rows
 
 
 class RowsOfBasis(ABC):
-    """Basis vectors of some nodes, wherever their Lanczos vectors are: what a model reads.
+    """Basis vectors of some nodes, the input of a model. The Lanczos vectors are in memory or on disk.
 
     Attributes:
-        coefficients: The basis on the Lanczos vectors, ``[num_vectors, hops + 1, channels]``; ``None`` where they are
-            the basis.
-        nodes: Which nodes the rows are of, int64.
+        coefficients: The basis on the Lanczos vectors, ``[num_vectors, hops + 1, channels]``; ``None`` if the
+            Lanczos vectors are the basis.
+        nodes: Nodes of the rows, int64.
     """
 
     coefficients: Tensor | None
@@ -56,15 +56,16 @@ class RowsOfBasis(ABC):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class BasisRows(RowsOfBasis):
-    """The basis vectors of some nodes, ``[num_rows, num_vectors, channels]``, without the memory they would take.
+    """The basis vectors of some nodes, ``[num_rows, num_vectors, channels]``, without storing them.
 
-    Models read rows through :meth:`combine`, which makes each basis element in a register from the Lanczos vectors.
-    Indexing picks rows, ``rows[train]``, and copies nothing.
+    Models read rows through :meth:`combine`, which computes each basis element in a register from the Lanczos
+    vectors. Indexing selects rows, ``rows[train]``, without a copy.
 
     Attributes:
         vectors: Lanczos vectors ``[hops + 1, num_nodes, channels]``.
-        coefficients: The basis on them, ``[num_vectors, hops + 1, channels]``; ``None`` where they are the basis.
-        nodes: Which nodes the rows are of, int64.
+        coefficients: The basis on the Lanczos vectors, ``[num_vectors, hops + 1, channels]``; ``None`` if the Lanczos
+            vectors are the basis.
+        nodes: Nodes of the rows, int64.
     """
 
     vectors: Tensor
@@ -80,7 +81,7 @@ class BasisRows(RowsOfBasis):
 
     @classmethod
     def from_tensor(cls, rows: Tensor) -> BasisRows:
-        """Rows that are there already, ``[num_rows, num_vectors, channels]``, such as ``data.basis``."""
+        """Rows from a tensor ``[num_rows, num_vectors, channels]``, such as ``data.basis``."""
         if rows.ndim != 3:
             raise ValueError(f"basis rows have shape [rows, hops + 1, channels], not {list(rows.shape)}")
         if not rows.is_floating_point():
@@ -112,14 +113,14 @@ class BasisRows(RowsOfBasis):
         """``dropout(sum_k weights[k] * dropout(basis[k]))``, ``[num_rows, channels]``; differentiable in the weights.
 
         Args:
-            weights: One per vector ``[num_vectors]``, or one per vector and channel ``[num_vectors, channels]``.
+            weights: One weight per vector ``[num_vectors]``, or one per vector and channel ``[num_vectors, channels]``.
             dropout: Share of basis elements that are dropped.
             seed: The same seed drops the same elements.
-            result_dropout: Share of the sums that are dropped, for a layer that starts by dropping its input: here it
-                costs nothing.
+            result_dropout: Share of the sums that are dropped, for a layer that starts with dropout. Here this dropout
+                is free.
             result_seed: The same seed drops the same sums.
-            linear: Weight ``[out, channels]`` of a linear layer that the sums go through; then the result is
-                ``[num_rows, out]``, and training needs the memory of the sums once, not twice.
+            linear: Weight ``[out, channels]`` of a linear layer on the sums. The result is then ``[num_rows, out]``,
+                and training needs the memory of the sums once, not twice.
         """
         shape = (self.num_vectors, self.channels)
         if tuple(weights.shape) not in (shape, shape[:1]):
@@ -141,7 +142,7 @@ class BasisRows(RowsOfBasis):
         )
 
     def dense(self) -> Tensor:
-        """The rows written out, ``[num_rows, num_vectors, channels]``."""
+        """The rows as a tensor, ``[num_rows, num_vectors, channels]``."""
         rows = self.vectors[:, self.nodes]
         if self.coefficients is None:
             return rows.transpose(0, 1).contiguous()

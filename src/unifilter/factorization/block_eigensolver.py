@@ -1,9 +1,9 @@
-"""The largest eigenvalues of a sparse symmetric matrix and their vectors, where hundreds or thousands are wanted.
+"""The largest eigenvalues of a sparse symmetric matrix and their vectors, for hundreds or thousands of eigenpairs.
 
-A Lanczos method such as ARPACK takes one product after the other and orthogonalizes each new vector against all before
-it, at the speed of memory. Here a whole block of vectors is filtered by a Chebyshev polynomial that grows where the
-wanted eigenvalues are and stays small elsewhere, and is orthogonalized in one go, at the speed of the processor. With
-so many vectors the block's own smallest eigenvalue is far from the last wanted one, and two or three rounds do.
+A Lanczos method such as ARPACK computes one product at a time and orthogonalizes each new vector against all previous
+ones, limited by memory bandwidth. Here a Chebyshev polynomial, large at the wanted eigenvalues and small elsewhere,
+filters a whole block of vectors, and the block is orthogonalized at once, limited by the processor. In such a large
+block the smallest eigenvalue is far from the last wanted one, so two or three rounds suffice.
 """
 
 from __future__ import annotations
@@ -17,22 +17,23 @@ from torch import Tensor
 
 from unifilter._internal.checks import without_torch_notices
 
-# A residual below this is below what float32, in which eigenvectors are kept, can tell.
+# A smaller residual is below the precision of float32, in which eigenvectors are stored.
 _TOLERANCE = 1e-7
 _MAX_ROUNDS = 200
 _MAX_DEGREE = 200
-# By how much the filter may lift the largest eigenvalue above the unwanted ones in one round. More, and the vectors of
-# a random block would all but coincide with that eigenvalue's, and those of the others be lost to rounding.
+# By how much the filter may lift the largest eigenvalue above the unwanted ones in one round. With more,
+# the vectors of a random block would nearly align with the eigenvector of that eigenvalue, and rounding would erase
+# the other eigenvectors.
 _MAX_GROWTH = 1e10
 
-# How far from the ends of the spectrum the filter's bound stays, where it would be a division by zero.
+# Distance of the filter's bound from the ends of the spectrum, to avoid a division by zero.
 _MARGIN = 1e-9
 
 _log = logging.getLogger("unifilter")
 
 
 def block_size(count: int, available: int) -> int:
-    """Vectors that are filtered for ``count`` wanted: a few more, since the last of a block converge last."""
+    """Size of a block for ``count`` eigenvectors: slightly larger, because the last vectors converge last."""
     return min(available, count + max(32, count // 5))
 
 
@@ -40,16 +41,16 @@ def largest_pairs(matrix: sp.csr_array, count: int, *, orthogonal_to: Tensor | N
     """The ``count`` largest eigenvalues, descending, and their orthonormal vectors in float64.
 
     Args:
-        matrix: Symmetric, with eigenvalues in [-1, 1].
-        count: How many.
-        orthogonal_to: Eigenvectors that are known already, ``[size, known]``; none of their span is found again.
+        matrix: Symmetric matrix with eigenvalues in [-1, 1].
+        count: Number of eigenvalues.
+        orthogonal_to: Known eigenvectors, ``[size, known]``; the result is orthogonal to all of them.
     """
     size = matrix.shape[0]
     if count == 0:
         return torch.empty(0, dtype=torch.float64), torch.empty(size, 0, dtype=torch.float64)
     known = 0 if orthogonal_to is None else orthogonal_to.shape[1]
     width = block_size(count, size - known)
-    # A start of our own, so that the same graph gives the same vectors.
+    # A separate random generator, so that the same graph gives the same vectors.
     start = torch.randn(size, width, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
     block = _orthonormal(start, orthogonal_to)
     operator = _as_torch(matrix)
@@ -66,7 +67,7 @@ def largest_pairs(matrix: sp.csr_array, count: int, *, orthogonal_to: Tensor | N
 
 
 def _rotated(operator: Tensor, block: Tensor, count: int) -> tuple[Tensor, Tensor, float]:
-    """The block turned to the matrix' eigenvectors within its span, descending, and how far the wanted are off."""
+    """Rayleigh-Ritz values, descending, their vectors, and the largest residual of the first ``count`` pairs."""
     image = operator @ block
     values, turn = torch.linalg.eigh(block.T @ image)
     values, turn = values.flip(0), turn.flip(1)

@@ -1,4 +1,4 @@
-"""Where a signal's energy lies over the graph's frequencies, without an eigendecomposition of the graph."""
+"""The distribution of a signal's energy over graph frequencies, without an eigendecomposition of the graph."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class SpectralDensity:
     r"""The Gauss quadrature of each signal's spectral measure.
 
     Attributes:
-        lam: Laplacian eigenvalues in [0, 2] where the energy is placed, ``[hops + 1, channels]``, ascending.
-        energy: Share of the signal's energy there, ``[hops + 1, channels]``; sums to 1, or to 0 for a zero signal.
+        lam: Quadrature points, Laplacian eigenvalues in [0, 2], ``[hops + 1, channels]``, ascending.
+        energy: Share of the energy at each point, ``[hops + 1, channels]``; sums to 1, or to 0 for a zero signal.
     """
 
     lam: Tensor
@@ -32,18 +32,18 @@ class SpectralDensity:
 
 def density_of(tridiagonal: Tridiagonal) -> SpectralDensity:
     """Eigenvalues of the tridiagonal, weighted by the squared first entries of its eigenvectors."""
-    # Unreached dimensions decouple from the signal: they get eigenvalues of their own, and no energy.
+    # Unreached dimensions decouple from the signal: they have separate eigenvalues, and no energy.
     values, directions = torch.linalg.eigh(tridiagonal.dense())
     energy = directions[:, 0, :] ** 2 * (tridiagonal.dimension > 0)[:, None]
     return SpectralDensity((1 - values).flip(-1).clamp(0, 2).T, energy.flip(-1).T)
 
 
 def spectral_density(graph: Graph, x: FeatureLike, hops: int = 20) -> SpectralDensity:
-    r"""How the energy of each signal is spread over the graph's frequencies.
+    r"""The distribution of each signal's energy over the graph's frequencies.
 
     ``hops`` Lanczos steps give the ``hops + 1`` points and weights that reproduce the moments
-    :math:`x^\top \mathbf{P}^k x` up to order ``2 hops + 1``. Use :func:`density_of` on ``fact.tridiagonal`` where a
-    factorization is at hand.
+    :math:`x^\top \mathbf{P}^k x` up to order ``2 hops + 1``. If you have a
+    factorization, use :func:`density_of` on ``fact.tridiagonal``.
 
     Example:
         >>> import torch

@@ -1,4 +1,4 @@
-"""How accurate a factorization is."""
+"""The accuracy of a factorization."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ class Diagnostics:
 
     @classmethod
     def from_gram(cls, gram: Tensor, tridiagonal: Tridiagonal, homophily: float) -> Diagnostics:
-        """From inner products.
+        """Diagnostics from inner products.
 
         Args:
-            gram: Those of the vectors of each channel, float64 ``[channels, hops + 1, hops + 1]``.
-            tridiagonal: Of the channels.
-            homophily: Where the angles of the heterophily basis are compared with Theorem 4.3.
+            gram: Inner products of the vectors of each channel, float64 ``[channels, hops + 1, hops + 1]``.
+            tridiagonal: Tridiagonals of the channels.
+            homophily: Homophily at which the angles of the heterophily basis are compared with Theorem 4.3.
         """
         rows = Heterophily(homophily).coefficients(tridiagonal)
         reached = tridiagonal.reached.T
         loss = gram - torch.diag_embed(reached.double())
-        # A row on vectors that were not reached has no angle to be wrong.
+        # Rows of unreached vectors have no angle, and so no error.
         mixing = rows.permute(2, 0, 1).double() * reached[:, :, None]
         return cls(
             loss.abs().amax(dim=(1, 2)),
@@ -49,12 +49,12 @@ class Diagnostics:
 
     @property
     def broken_down(self) -> Tensor:
-        """Non-zero channels that span fewer than ``hops + 1`` dimensions, as indices."""
+        """Indices of non-zero channels that span fewer than ``hops + 1`` dimensions."""
         return ((self.dimension > 0) & (self.dimension <= self.hops)).nonzero().flatten()
 
     @property
     def zero_columns(self) -> Tensor:
-        """Channels without any signal, as indices."""
+        """Indices of channels without any signal."""
         return (self.dimension == 0).nonzero().flatten()
 
     def __repr__(self) -> str:

@@ -1,6 +1,6 @@
-"""Eigenpairs of a graph's Laplacian, all of them or the two ends, computed once and kept on disk.
+"""Eigenpairs of a graph's Laplacian, all or both ends of the spectrum, computed once and cached on disk.
 
-Only methods that work on the spectrum itself need them; everything polynomial does without.
+Only methods that work on the spectrum itself need eigenpairs. Polynomial methods do not.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from unifilter.graph import Graph
 # size. An epoch on all eigenvectors grows with the square. Actor, the largest graph that Specformer's authors decompose
 # in full, has 7,600 nodes.
 FULL_LIMIT = 8_000
-# How many of the smallest and largest are computed beyond that: what Specformer's authors take of Penn94.
+# Number of smallest and of largest eigenpairs on larger graphs, as Specformer's authors use on Penn94.
 ENDS = (3_000, 3_000)
 
 
@@ -50,17 +50,17 @@ def eigenpairs(
     cache_dir: str | Path | None = None,
     memory_limit: int | None = None,
 ) -> Eigenpairs:
-    """Eigenpairs of the Laplacian, from the cache where they are there, else computed in float64 and put there.
+    """Eigenpairs of the Laplacian from the cache, or computed in float64 and cached.
 
     A graph whose eigenpairs do not fit into memory is refused before anything is computed.
 
     Args:
         graph: The graph.
-        ends: How many of the smallest and how many of the largest. By default all, and on graphs of more than 8,000
-            nodes 3,000 from each end.
-        cache_dir: Where they are kept; by default the folder ``eigenpairs`` in the one that the environment variable
-            ``UNIFILTER_CACHE`` names, else in the user's cache folder.
-        memory_limit: Bytes that may be used; by default half of the machine's memory.
+        ends: Numbers of smallest and largest eigenpairs. Default: all, and on graphs of more than 8,000 nodes 3,000
+            from each end.
+        cache_dir: Cache folder. Default: the folder ``eigenpairs`` inside the folder named by the environment variable
+            ``UNIFILTER_CACHE``, otherwise inside the user's cache folder.
+        memory_limit: Maximum memory in bytes. Default: half of the machine's memory.
 
     Example:
         >>> import tempfile, torch
@@ -113,7 +113,7 @@ def _pairs_at_ends(graph: Graph, ends: tuple[int, int]) -> tuple[np.ndarray, np.
 
 def _in_order(values: np.ndarray, vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     order = np.argsort(values, kind="stable")
-    # Rounding can step over the bounds of the spectrum.
+    # Rounding errors can exceed the bounds of the spectrum.
     return values[order].clip(0, 2).astype(np.float32), np.ascontiguousarray(vectors[:, order], dtype=np.float32)
 
 
@@ -124,8 +124,8 @@ def _propagation(graph: Graph) -> sp.csr_array:
 
 
 def _bytes_needed(nodes: int, ends: tuple[int, int] | None) -> int:
-    """The peak, in float64: LAPACK's matrix, its work space of twice that, and the ordered result; or both ends, their
-    copy, and six times the block that is filtered.
+    """Peak memory in float64: LAPACK's matrix, its work space of twice that size, and the sorted result; or both ends,
+    their copy, and six times the filtered block.
     """
     if ends is None:
         return 8 * 4 * nodes**2

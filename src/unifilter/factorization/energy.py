@@ -1,4 +1,4 @@
-"""How much of a signal's energy lies below each graph frequency, with bounds that the truth cannot leave."""
+"""The share of a signal's energy below each graph frequency, with guaranteed bounds."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from unifilter.factorization.density import density_of
 
 # Laplacian eigenvalues at which curves are drawn: fine enough for the eye, few enough for every frame of the page.
 GRID = np.linspace(0.0, 2.0, 61)
-# An eigenvalue this close to a point of the grid counts as at it: single precision leaves about 1e-7.
+# An eigenvalue this close to a grid point counts as equal to it: single precision has errors of about 1e-7.
 _AT = 1e-6
-# Charts of a response fit the eigenvalues between which lies all energy but this share at each end.
+# Charts of a response span the eigenvalues that hold all energy except this share at each end.
 _TAIL = 0.01
-# Of the height of a chart, above and below its curves.
+# Margin above and below the curves, as a share of the height of a chart.
 _MARGIN = 0.06
 
 
@@ -28,13 +28,13 @@ class EnergyShare:
     \dots`. The true cumulative share :math:`F` obeys the Chebyshev-Markov-Stieltjes inequalities
     :math:`\sum_{i<j} w_i \le F(\lambda_j^-)` and :math:`F(\lambda_j) \le \sum_{i \le j} w_i`, so between
     :math:`\lambda_j` and :math:`\lambda_{j+1}` it lies between :math:`\sum_{i<j} w_i` and
-    :math:`\sum_{i \le j+1} w_i`. These are the error bars: not an estimate, but bounds. A signal whose space is
-    exhausted has an exact quadrature and none.
+    :math:`\sum_{i \le j+1} w_i`. These error bars are bounds, not estimates. The quadrature of a signal whose Krylov
+    space is exhausted is exact and has no error bars.
 
     Attributes:
-        share: What the quadrature says, ``[len(GRID)]``.
+        share: Share by the quadrature, ``[len(GRID)]``.
         low, high: Bounds on the true share.
-        frequency: Definition 2.2 of each signal, ``[signals]``; exact, for it is a moment.
+        frequency: Frequency of each signal by Definition 2.2, ``[signals]``; exact, because it is a moment.
     """
 
     share: np.ndarray
@@ -44,17 +44,17 @@ class EnergyShare:
 
     @property
     def span(self) -> tuple[float, float]:
-        """Two eigenvalues of the grid that hold 98 % of the energy between them: 1 % or less is outside at each end."""
-        # What is between two points of the grid counts at the second: the span starts at the first.
+        """Two eigenvalues of the grid with 98 % of the energy between them: at most 1 % is outside at each end."""
+        # Energy between two grid points counts at the second point, so the span starts at the first.
         first = max(int(np.argmax(self.share > _TAIL)) - 1, 0)
         last = int(np.argmax(self.share >= 1 - _TAIL))
         return float(GRID[first]), float(GRID[last])
 
 
 def energy_share(tridiagonal: Tridiagonal) -> EnergyShare:
-    """Of signals none of which is zero; every signal counts the same."""
+    """The mean energy share of non-zero signals, with equal weights."""
     density = density_of(tridiagonal)
-    # Directions that were never reached have no energy and must not count as points: put them behind the last.
+    # Unreached directions have no energy and must not count as points, so they are moved behind the last point.
     behind = density.lam.masked_fill(density.energy < torch.finfo(torch.float64).eps, torch.inf)
     lam, order = behind.sort(dim=0)
     total = torch.cat([torch.zeros_like(lam[:1]), density.energy.gather(0, order).cumsum(dim=0)])
@@ -78,7 +78,7 @@ def energy_share(tridiagonal: Tridiagonal) -> EnergyShare:
 
 
 def within(span: tuple[float, float], lam: np.ndarray) -> np.ndarray:
-    """Which eigenvalues lie in a span, a mask; at least the one that is closest to it.
+    """Mask of the eigenvalues in a span, or of the closest eigenvalue if the span contains none.
 
     Args:
         span: See :attr:`EnergyShare.span`.
@@ -90,12 +90,12 @@ def within(span: tuple[float, float], lam: np.ndarray) -> np.ndarray:
 
 
 def gain_axis(span: tuple[float, float], lam: np.ndarray, *curves: np.ndarray) -> tuple[float, float]:
-    """The part of the gain axis that a chart shows: 0, and the curves inside a span.
+    """The range of the gain axis of a chart: 0, and the curves inside a span.
 
     Args:
-        span: The eigenvalues that hold almost all energy of the features; elsewhere nothing is there to be filtered,
-            and the curves may grow without bounds.
-        lam: The eigenvalues at which the curves are given.
+        span: Eigenvalues that hold almost all energy of the features. Outside the span the filter has nothing to act
+            on, and the curves may be arbitrarily large.
+        lam: Eigenvalues of the curves.
         curves: Gains, each as long as ``lam``.
     """
     inside = within(span, lam)

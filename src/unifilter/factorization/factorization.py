@@ -1,4 +1,4 @@
-"""Factor the graph once: everything after this stage is small matrices."""
+"""Factorize the graph once: all later stages work on small matrices."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def factorize(
     storage: Storage = "float32",
     on_progress: Callable[[int, int], object] | None = None,
 ) -> Factorization | SharedFactorization | StoredFactorization:
-    r"""Lanczos factorization of the graph as each feature column sees it.
+    r"""Lanczos factorization of the graph for each feature column.
 
     For every column, :math:`\mathbf{P}\mathbf{V} = \mathbf{V}\mathbf{T}` with orthonormal :math:`\mathbf{V}` and
     tridiagonal :math:`\mathbf{T}`.
@@ -88,37 +88,37 @@ def factorize(
     entry. Every basis, every frequency and every spectral density follows from the result.
 
     A signal that lives on a small component, or on few frequencies, spans fewer than ``hops + 1`` dimensions. Its later
-    vectors are zero and the reached dimension is recorded; a vector counts as reached while what is left of it after
-    orthogonalization is more than 6e-8 of what was there, which is where double precision stops to tell it from
-    rounding. Single precision cannot tell rests of a few percent from rounding: columns with such rests are decided in
-    double precision. The dimension is never above the number of nodes of the components that a signal lives on.
+    vectors are zero, and the reached dimension is recorded. A vector counts as reached while its remainder after
+    orthogonalization is more than 6e-8 of its length before, the limit at which double precision can tell it from
+    rounding. Single precision cannot tell remainders of a few percent from rounding, so columns with such remainders
+    are decided in double precision. The dimension never exceeds the number of nodes in the components of a signal.
 
     Args:
         graph: The graph.
         x: Features ``[num_nodes, channels]``: a tensor or numpy array, dense or sparse (torch or scipy), float32 or
             float64; whole numbers are converted to torch's default dtype. Sparse features are never made dense.
         hops: Number of hops K; the basis has K + 1 vectors.
-        reorthogonalize: ``None`` removes the loss of orthogonality that rounding causes in the channels, and at the
-            hops, where an estimate says it matters; ``True`` everywhere; ``False`` nowhere.
-        columns_per_block: How many columns are worked on together. It bounds the work space, two vectors of that many
-            columns per thread, and does not change the result.
-        channels: ``"each"`` gives every column polynomials of its own, as in the paper. ``"shared"`` takes the same
+        reorthogonalize: ``None`` corrects the loss of orthogonality by rounding, in the channels and at the hops where
+            an estimate requires it; ``True`` corrects everywhere; ``False`` nowhere.
+        columns_per_block: Number of columns per block. It bounds the work space, two vectors of this number of columns
+            per thread, and does not change the result.
+        channels: ``"each"`` gives every column its own polynomials, as in the paper. ``"shared"`` takes the same
             steps with the inner product of matrices: one recurrence for all columns, and no array of the size
             ``num_nodes x channels x hops``. The two settings above are for ``"each"``, the two below for ``"shared"``.
-        sketch: Take the recurrence from so many random combinations of the columns, for instance 32, instead of from
-            all: a fraction of the work where there are many. Any recurrence gives a valid basis; what a sketch costs is
-            accuracy of the mean angle, which ``diagnostics()`` estimates. A sketch that is no smaller than the number
-            of columns is not made.
-        seed: Of the sketch.
-        store: A folder. The vectors are then written there, some columns at a time, and need not fit into memory; what
-            an interrupted call has finished is taken over by the next one. ``x`` may then also be the path of a
+        sketch: Number of random combinations of the columns, for instance 32, from which the recurrence is computed
+            instead of from all columns. This saves work with many columns. Any recurrence gives a valid basis; a sketch
+            reduces the accuracy of the mean angle, which ``diagnostics()`` estimates. A sketch with at least as many
+            combinations as columns is skipped.
+        seed: Random seed of the sketch.
+        store: Folder for the vectors, which are written block by block of columns and need not fit into memory. A later
+            call reuses the finished blocks of an interrupted call. With a store, ``x`` may also be the path of a
             ``.npy`` file, which is read block by block.
-        memory_limit: With a store, how much memory this process may take, such as ``"4GB"``; by default what is free.
-        nodes: With a store, a mask or indices of the only nodes whose rows are kept, such as those with a label: all
-            that training reads. The others are computed again when they are needed.
-        storage: With a store, ``"float32"``, or ``"float16"``, which takes half the room and loses digits; the result
-            says how many (``storage_error``). Features in double precision are stored as such or not at all.
-        on_progress: With a store, called after each block with the number of finished blocks and of all.
+        memory_limit: With a store, the memory that this process may use, such as ``"4GB"``. Default: the free memory.
+        nodes: With a store, a mask or indices of the nodes whose rows are kept, such as the labeled nodes, the only
+            rows that training reads. Other rows are recomputed when needed. Default: all nodes.
+        storage: With a store, ``"float32"``, or ``"float16"``, which takes half the space and loses digits: see
+            ``storage_error`` of the result. Features in double precision are stored in double precision only.
+        on_progress: With a store, called after each block with the number of finished blocks and the total.
 
     Example:
         >>> import torch
@@ -174,7 +174,7 @@ def factorize_each(
     reorthogonalize: bool | None = None,
     columns_per_block: int | None = None,
 ) -> Factorization:
-    """The factorization with polynomials of its own for every column; see :func:`factorize`."""
+    """The factorization with separate polynomials for every column; see :func:`factorize`."""
     hops = check_hops(hops)
     if columns_per_block is not None:
         check_count("columns_per_block", columns_per_block, "leave it out for a width that suits the cache")
@@ -187,7 +187,7 @@ def factorize_each(
 
 
 def check_lengths(norm: Tensor, first: int = 0) -> None:
-    """Refuse columns whose length the precision cannot hold; ``first`` is the number of the first of them."""
+    """Refuse columns whose length overflows; ``first`` is the number of the first column."""
     wrong = ~torch.isfinite(norm)
     if wrong.any():
         raise ValueError(
@@ -197,7 +197,7 @@ def check_lengths(norm: Tensor, first: int = 0) -> None:
 
 
 class OnTridiagonal:
-    """What follows from the tridiagonals of a factorization, without its vectors."""
+    """Quantities that follow from the tridiagonals of a factorization, without its vectors."""
 
     tridiagonal: Tridiagonal
 
@@ -232,19 +232,19 @@ class OnTridiagonal:
     def coefficients(self, basis: str | Basis | type[Basis], **parameters: Any) -> Tensor:
         """The matrix of a basis on the Lanczos vectors, ``[m, hops + 1, channels]``; no n-sized work.
 
-        The number of basis vectors m is ``hops + 1``, except where the basis says otherwise (``"even"`` has fewer).
+        The number of basis vectors m is ``hops + 1``, except for bases with fewer vectors, such as ``"even"``.
         """
         return self._family(basis, parameters).coefficients(self.tridiagonal)
 
     def frequencies(self, basis: str | Basis | type[Basis], **parameters: Any) -> Tensor:
-        """Definition 2.2 for every vector of a basis, ``[m, channels]`` in [0, 1], from the tridiagonal alone.
+        """Frequency (Definition 2.2) of every basis vector, ``[m, channels]`` in [0, 1], from the tridiagonal alone.
 
         A zero vector has frequency 0.
         """
         return self.tridiagonal.frequencies(self.coefficients(basis, **parameters))
 
     def evaluate(self, basis: str | Basis | type[Basis], lam: Tensor, **parameters: Any) -> Tensor:
-        """The basis as functions of the Laplacian eigenvalue; see :meth:`unifilter.bases.Basis.evaluate`."""
+        """Values of the basis polynomials at Laplacian eigenvalues; see :meth:`unifilter.bases.Basis.evaluate`."""
         return self._family(basis, parameters).evaluate(lam, self.tridiagonal)
 
     def _family(self, basis: str | Basis | type[Basis], parameters: dict[str, Any]) -> Basis:
@@ -277,14 +277,14 @@ class Factorization(OnTridiagonal):
         """The vectors of a basis, ``[m, num_nodes, channels]``; m is ``hops + 1`` for most, see :meth:`coefficients`.
 
         Args:
-            basis: A name, such as ``"uni"``, ``"homophily"`` or ``"chebyshev"`` (``unifilter.bases.BASES`` has them
-                all), or a :class:`unifilter.bases.Basis` of your own, as a class or built.
-            parameters: What the basis takes, such as ``tau`` and ``homophily``.
+            basis: A name, such as ``"uni"``, ``"homophily"`` or ``"chebyshev"`` (``unifilter.bases.BASES`` has all
+                names), or your own :class:`unifilter.bases.Basis`, as a class or an instance.
+            parameters: Parameters of the basis, such as ``tau`` and ``homophily``.
         """
         return combine(self.vectors, self.coefficients(basis, **parameters))
 
     def truncate(self, hops: int) -> Factorization:
-        """What fewer hops would have given, without work: a factorization contains all shorter ones.
+        """The factorization with fewer hops, at no cost: a factorization contains all shorter ones.
 
         Example:
             >>> import torch
@@ -299,13 +299,13 @@ class Factorization(OnTridiagonal):
         return Factorization(self.vectors[: hops + 1], tridiagonal)
 
     def diagnostics(self, homophily: float = 0.5) -> Diagnostics:
-        """How accurate the factorization is, channel by channel.
+        """The accuracy of the factorization, channel by channel.
 
         Args:
-            homophily: Where the angles of the heterophily basis are compared with Theorem 4.3.
+            homophily: Homophily at which the angles of the heterophily basis are compared with Theorem 4.3.
         """
         gram = []
-        # Gram matrices of a few columns at a time: the copy stays a small part of the vectors.
+        # Gram matrices of a few columns at a time, so that the copy stays small compared with the vectors.
         for start in range(0, self.channels, 64):
             vectors = self.vectors[:, :, start : start + 64].permute(2, 0, 1)
             gram.append((vectors @ vectors.transpose(1, 2)).double())

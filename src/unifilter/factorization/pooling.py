@@ -1,4 +1,4 @@
-"""One recurrence for many signals, from the recurrence of each."""
+"""One recurrence for many signals, from the recurrence of each signal."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from torch import Tensor
 
 from unifilter.bases import Tridiagonal
 
-# As in a factorization: what is left of a vector after orthogonalization counts while it is more than this share of
-# what was there, in double precision, and more than rounding at all.
+# As in a factorization: a vector counts as reached while its remainder after orthogonalization is more than this share
+# of its length before, in double precision, and more than rounding.
 _LEAST_SHARE = 4 * torch.finfo(torch.float64).eps ** 0.5
 _LEAST = 64 * torch.finfo(torch.float64).eps
 
@@ -17,16 +17,17 @@ def pooled(own: Tridiagonal, share: Tensor) -> Tridiagonal:
     r"""The recurrence in the inner product :math:`\sum_c s_c \langle a_c, b_c \rangle` of all signals together.
 
     Each signal's tridiagonal is the Gauss quadrature of its spectral measure, exact up to degree ``2 hops + 1``. So
-    their points with the weights :math:`s_c \omega` stand for all signals up to the degree that ``hops`` steps read,
-    and Lanczos on the diagonal matrix of these points gives the recurrence of all. It works on ``channels (hops + 1)``
-    numbers whatever the size of the graph, in double precision, with every vector orthogonal to all before it.
+    the points of all quadratures, with the weights :math:`s_c \omega`, represent all signals up to the degree that
+    ``hops`` steps need, and Lanczos on the diagonal matrix of these points gives the recurrence of all signals. The
+    computation is on ``channels (hops + 1)`` numbers for any size of the graph, in double precision, and every vector
+    is orthogonalized against all previous ones.
 
     Args:
         own: The tridiagonal of each signal, float64.
-        share: How much each signal counts, not negative, ``[channels]``; zero signals do not count.
+        share: Non-negative weight of each signal, ``[channels]``; zero signals do not count.
 
     Returns:
-        One channel in float64, with norm 1, or of dimension 0 where no signal counts.
+        One channel in float64, with norm 1, or with dimension 0 if no signal counts.
 
     Example:
         >>> import torch
@@ -65,10 +66,10 @@ def pooled(own: Tridiagonal, share: Tensor) -> Tridiagonal:
 
 
 def inner_products(shared: Tridiagonal, own: Tridiagonal) -> Tensor:
-    r"""What the vectors :math:`\pi_i(\mathbf{P}) y` of each signal have as inner products, from tridiagonals alone.
+    r"""Inner products of the vectors :math:`\pi_i(\mathbf{P}) y` of each signal, from tridiagonals alone.
 
     Args:
-        shared: Whose polynomials :math:`\pi_i` they are, one channel.
+        shared: Tridiagonal of the polynomials :math:`\pi_i`, one channel.
         own: The tridiagonal of each signal y of length 1.
 
     Returns:

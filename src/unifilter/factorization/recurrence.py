@@ -1,4 +1,4 @@
-"""The same polynomials on another graph: for nodes that came after the factorization."""
+"""The polynomials of a factorization on another graph, for nodes added after the factorization."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from unifilter._internal.columns import dense_columns
 from unifilter.bases import Tridiagonal
 from unifilter.graph import Graph
 
-# Columns worked on together: bounds the work space to four vectors of that many columns.
+# Columns per block. It bounds the work space to four vectors of this number of columns.
 _COLUMNS = 256
 
 
@@ -28,7 +28,7 @@ def apply_recurrence(graph: Graph, x: Any, tridiagonal: Tridiagonal, weights: Te
         graph: The graph, for instance one that has grown.
         x: Its features, as in :func:`unifilter.factorize`, with as many channels as the tridiagonal.
         tridiagonal: The stored coefficients, ``fact.tridiagonal``.
-        weights: One per vector and channel, ``[hops + 1, channels]``.
+        weights: One weight per vector and channel, ``[hops + 1, channels]``.
     """
     features = as_feature_matrix(x, graph.num_nodes)
     if features.shape[1] != tridiagonal.channels:
@@ -47,7 +47,7 @@ def apply_recurrence(graph: Graph, x: Any, tridiagonal: Tridiagonal, weights: Te
         columns = slice(start, min(start + _COLUMNS, tridiagonal.channels))
         some, weight = tridiagonal.select(columns).to(result.device, result.dtype), weights[:, columns].to(result)
         x = dense_columns(features, columns.start, columns.stop)
-        # A signal that was all zero has no polynomials.
+        # A zero signal has no polynomials.
         unit = torch.where(some.norm > 0, x / some.norm, 0.0)
         total = torch.zeros_like(unit)
         for k, vector in enumerate(some.sequence(partial(graph.propagate, check_finite=False), unit)):

@@ -1,4 +1,4 @@
-"""One recurrence for all channels: a factorization of a few numbers, whatever the number of features."""
+"""One recurrence for all channels: a factorization of a few numbers for any number of features."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from unifilter.factorization.pooling import inner_products, joined, pooled
 from unifilter.graph import Graph
 from unifilter.kernels.combine import combine
 
-# Columns that are factored together, and the vectors of a block of them: bounds of the work space.
+# Bounds of the work space: columns that are factored together, and bytes of the vectors of a block.
 _COLUMNS = 256
 _BLOCK_BYTES = 2**24
-# Columns whose own tridiagonals stand for those of all, where the recurrence comes from a sketch.
+# Number of sampled columns whose own tridiagonals represent all columns if the recurrence comes from a sketch.
 _SAMPLE = 256
 
 
@@ -36,8 +36,8 @@ def factorize_shared(
         graph: The graph.
         x: Features ``[num_nodes, channels]``.
         hops: Number of hops K.
-        sketch: From how many random combinations of the columns the recurrence is taken; ``None`` takes all columns.
-        seed: Of the random signs.
+        sketch: Number of random combinations of the columns that give the recurrence; ``None`` uses all columns.
+        seed: Random seed of the signs.
     """
     hops = check_hops(hops)
     if sketch is not None:
@@ -67,23 +67,23 @@ def factorize_shared(
 
 @dataclass(frozen=True, repr=False, eq=False)
 class SharedFactorization(OnTridiagonal):
-    r"""The polynomials that all channels share, and what they are of; see :func:`unifilter.factorize`.
+    r"""The polynomials that all channels share, with the graph and the features; see :func:`unifilter.factorize`.
 
     With :math:`Y` the features, every column divided by its length, the vectors :math:`V_i = \pi_i(\mathbf{P}) Y` are
     orthonormal as a whole: :math:`\operatorname{tr}(V_i^\top V_j)` divided by the number of non-zero columns is 1 for
-    i = j and 0 otherwise. Single columns deviate. Nothing of the size ``num_nodes x channels x hops`` is there until
-    :attr:`vectors` or :meth:`basis` ask for it.
+    i = j and 0 otherwise. Single columns deviate. Arrays of the size ``num_nodes x channels x hops`` are allocated only
+    by :attr:`vectors` and :meth:`basis`.
 
-    Coefficients, frequencies and values are given per channel, as those of :class:`Factorization`: the channels
-    differ in their lengths only, so a frequency is that of all columns together, scaled to the length of one.
+    Coefficients, frequencies and values are per channel, as in :class:`Factorization`. The channels differ only in
+    their lengths, so a frequency is that of all columns together, scaled to the length of one column.
 
     Attributes:
         graph: The graph, on the device of the features.
         x: The features, dense or CSR.
         tridiagonal: The recurrence, the same for each channel, with the length of each; float64.
-        own: The tridiagonals of which the recurrence is the mean: of every column, or of the sketch's; float64.
-        share: How much each of these counts.
-        sketch: How many columns the sketch had; ``None`` where the recurrence is that of all columns.
+        own: The tridiagonals behind the recurrence: one per column, or one per column of the sketch; float64.
+        share: Weight of each of these tridiagonals.
+        sketch: Number of columns of the sketch; ``None`` if the recurrence comes from all columns.
     """
 
     graph: Graph
@@ -105,7 +105,7 @@ class SharedFactorization(OnTridiagonal):
 
     @cached_property
     def vectors(self) -> Tensor:
-        """The vectors ``[hops + 1, num_nodes, channels]``, computed when they are first asked for and then kept."""
+        """The vectors ``[hops + 1, num_nodes, channels]``, computed on first use and then kept."""
         vectors = torch.empty(self.hops + 1, *self.x.shape, dtype=self.x.dtype, device=self.x.device)
         # In double precision: near the end of a space its polynomials are large beside the signal's frequencies.
         multiply, x = partial(self.graph.propagate, check_finite=False), _by_column(self.x)
@@ -128,18 +128,18 @@ class SharedFactorization(OnTridiagonal):
         return family
 
     def truncate(self, hops: int) -> SharedFactorization:
-        """What fewer hops would have given, up to rounding."""
+        """The factorization with fewer hops, up to rounding."""
         if hops == self.hops:
             return self
         return replace(self, tridiagonal=self.tridiagonal.truncate(hops), own=self.own.truncate(hops))
 
     def diagnostics(self, homophily: float = 0.5) -> SharedDiagnostics:
-        """How far single channels are from the whole; after a sketch, how accurate it is.
+        """The deviation of single channels from the shared recurrence, and the accuracy of a sketch.
 
-        It takes the tridiagonals of the channels, of a sample of 256 where the recurrence comes from a sketch.
+        Computed from the tridiagonals of all channels, or of a sample of 256 if the recurrence comes from a sketch.
 
         Args:
-            homophily: Of the heterophily basis whose angles are compared with Theorem 4.3.
+            homophily: Homophily at which the angles of the heterophily basis are compared with Theorem 4.3.
         """
         shared = self.tridiagonal.select((self.norm > 0).nonzero().flatten()[:1])
         if shared.channels == 0:
@@ -155,8 +155,8 @@ class SharedFactorization(OnTridiagonal):
             channels, of_channels = self.own, mixed
             error = (mixed @ share - target).abs().max()
         else:
-            # The mean over the sketch is exact by construction; how far it is from that of all columns shows in how
-            # far its own columns are from each other.
+            # The mean over the sketch is exact by construction. The spread among the columns of the sketch estimates
+            # the distance between this mean and the mean over all columns.
             apart = (share**2 * (mixed - target[:, :, None]) ** 2).sum(dim=2).sqrt()
             error = apart.max()
             channels = self._sampled()
@@ -173,7 +173,7 @@ class SharedFactorization(OnTridiagonal):
         )
 
     def _sampled(self) -> Tridiagonal:
-        """The tridiagonals of some columns with a signal, evenly spread."""
+        """The tridiagonals of an evenly spaced sample of non-zero columns."""
         filled = (self.norm > 0).nonzero().flatten()
         chosen = filled[torch.linspace(0, len(filled) - 1, min(_SAMPLE, len(filled))).round().long()]
         x = _by_column(self.x)
@@ -183,20 +183,20 @@ class SharedFactorization(OnTridiagonal):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class SharedDiagnostics:
-    """How far the channels of a shared factorization are from their mean.
+    """The deviation of the channels of a shared factorization from their mean.
 
     Attributes:
-        orthogonality_loss: Largest deviation of ``V_i^T V_j`` from what it should be, over the columns that the
-            recurrence was taken from, as a whole.
-        angle_error: Largest deviation of a mean inner product of the heterophily basis from Theorem 4.3: measured where
-            all columns were taken; after a sketch its estimated standard error.
-        angles: Between two vectors of the heterophily basis in degrees, of each channel that was looked at,
+        orthogonality_loss: Largest deviation of ``V_i^T V_j`` from orthonormality, over all columns behind the
+            recurrence together.
+        angle_error: Largest deviation of a mean inner product of the heterophily basis from Theorem 4.3, measured
+            on all columns; with a sketch, the estimated standard error.
+        angles: Angles between the vectors of the heterophily basis in degrees, for each examined channel,
             ``[hops + 1, hops + 1, channels]``.
         expected_angle: The angle whose cosine is the mean inner product, in degrees.
-        spread: How far the channels' own tridiagonals are from the shared one: root mean square over their entries.
+        spread: Distance of the channels' own tridiagonals from the shared one: root mean square over their entries.
         dimension: Reached dimension, 0 for zero columns, ``[channels]``.
         hops: Number of hops.
-        sketch: How many columns the sketch had; ``None`` where all were taken.
+        sketch: Number of columns of the sketch; ``None`` without a sketch.
     """
 
     orthogonality_loss: float
@@ -216,7 +216,7 @@ class SharedDiagnostics:
 
     @property
     def zero_columns(self) -> Tensor:
-        """Channels without any signal, as indices."""
+        """Indices of channels without any signal."""
         return (self.dimension == 0).nonzero().flatten()
 
     def __repr__(self) -> str:
@@ -230,7 +230,7 @@ class SharedDiagnostics:
 
 
 def check_shareable(basis: Basis) -> None:
-    """Refuse a basis that is no polynomial of P for all channels."""
+    """Refuse a basis that is not one polynomial of P for all channels."""
     if getattr(basis, "formulation", "paper") == "released":
         raise ValueError(
             'the released formulation computes an angle for each channel, so channels="shared" has none: use '
@@ -239,7 +239,7 @@ def check_shareable(basis: Basis) -> None:
 
 
 def _column_lengths(x: Tensor) -> Tensor:
-    """In the precision of the features; near 1 no square over- or underflows."""
+    """Column lengths in the precision of the features, scaled so that no square over- or underflows."""
     if x.layout == torch.strided:
         blocks = torch.split(x, _COLUMNS, dim=1)
         scales = [power_of_two(block.abs().amax(dim=0)) for block in blocks]
@@ -254,7 +254,7 @@ def _column_lengths(x: Tensor) -> Tensor:
 
 
 def _sketch(x: Tensor, norm: Tensor, columns: int, seed: int) -> Tensor:
-    """Random signs times the columns of length 1, summed: ``[num_nodes, columns]``."""
+    """Sums of the columns, scaled to length 1, with random signs: ``[num_nodes, columns]``."""
     signs = torch.randint(0, 2, (len(norm), columns), generator=torch.Generator().manual_seed(seed)) * 2 - 1
     weights = torch.where(norm > 0, 1 / norm, 0.0)[:, None] * signs.to(x)
     if x.layout == torch.strided:
@@ -263,22 +263,22 @@ def _sketch(x: Tensor, norm: Tensor, columns: int, seed: int) -> Tensor:
 
 
 def _as_scipy(x: Tensor) -> sp.csr_array:
-    """A CSR tensor with every entry once."""
+    """A CSR tensor as a scipy matrix without duplicate entries."""
     parts = (x.values().cpu().numpy(), x.col_indices().cpu().numpy(), x.crow_indices().cpu().numpy())
     matrix = sp.csr_array(parts, shape=(x.shape[0], x.shape[1]))
     if not matrix.has_canonical_format:
-        matrix = matrix.copy()  # the arrays are the caller's
+        matrix = matrix.copy()  # protects the caller's arrays
         matrix.sum_duplicates()
     return matrix
 
 
 def _by_column(x: Tensor) -> Tensor:
-    """Sparse features as columns are read from them: a copy that nobody keeps."""
+    """Sparse features in a layout for reading columns: a temporary copy."""
     return as_feature_matrix(x, x.shape[0])
 
 
 def _own_tridiagonals(graph: Graph, x: Tensor, hops: int) -> Tridiagonal:
-    """The tridiagonal of each column, in double precision; of the vectors a block at a time is there."""
+    """The tridiagonal of each column, in double precision, with the vectors of one block in memory at a time."""
     width = min(max(_BLOCK_BYTES // (8 * (hops + 1) * graph.num_nodes), 1), _COLUMNS)
     parts, x = [], _by_column(x)
     for start in range(0, x.shape[1], width):
@@ -288,7 +288,7 @@ def _own_tridiagonals(graph: Graph, x: Tensor, hops: int) -> Tridiagonal:
 
 
 def _angles(inner: Tensor) -> Tensor:
-    """Angles in degrees from inner products ``[m, m, channels]``; a vector that is zero is at right angles to all."""
+    """Angles in degrees from inner products ``[m, m, channels]``; a zero vector is orthogonal to all."""
     length = inner.diagonal().T.sqrt()
     both = length[:, None] * length[None]
     return torch.rad2deg(torch.arccos(torch.where(both > 0, inner / both, 0.0).clamp(-1, 1)))

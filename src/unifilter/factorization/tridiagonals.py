@@ -1,4 +1,4 @@
-"""Tridiagonals without vectors: what explanations read of graphs of any size."""
+"""Tridiagonals without vectors, for explanations of graphs of any size."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from unifilter.bases import Tridiagonal
 from unifilter.factorization.factorization import factorize
 from unifilter.graph import Graph
 
-# The vectors of a block of columns take at most this where one column does not take more.
+# Maximum bytes of the vectors of a block, unless a single column takes more.
 _BLOCK_BYTES = 1 << 30
-# Columns of a whole cache line are computed alike in blocks of any width.
+# With whole cache lines of columns, blocks of any width give the same numbers.
 _LANE_BYTES = 64
 
 
 def tridiagonals(graph: Graph, x: Any, hops: int) -> Tridiagonal:
-    """The tridiagonals of :func:`unifilter.factorize`; vectors are computed for some columns at a time and forgotten.
+    """The tridiagonals of :func:`unifilter.factorize`; vectors are computed for some columns at a time and discarded.
 
     Args:
         graph: The graph.

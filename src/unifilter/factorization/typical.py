@@ -1,4 +1,4 @@
-"""Summaries over channels, each of which has polynomials of its own."""
+"""Summaries over channels with separate polynomials."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SHARE_ROUNDING = 1e-9
 
 
 def possible_energy(polynomials: Tensor) -> Tensor:
-    r"""The largest share of a signal's energy that can be at an eigenvalue, as far as its tridiagonal says.
+    r"""The largest share of a signal's energy that can be at an eigenvalue, given its tridiagonal.
 
     This is the Christoffel function :math:`1 / \sum_k \pi_k(\lambda)^2`: no measure with the same moments has more at
     :math:`\lambda`, and the Gauss quadrature has exactly this at its points.
@@ -28,8 +28,8 @@ def possible_energy(polynomials: Tensor) -> Tensor:
 def weighted_quartiles(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Quartiles of each row, ``[3, rows]``: the smallest value with at least this share of the weight at or below it.
 
-    Without interpolation the order of values that are equal but for rounding does not matter: at tau 1 all channels
-    have the same response, and different weights.
+    Without interpolation, the order of values that are equal up to rounding does not matter: at tau 1 all channels
+    have the same response and different weights.
     """
     order = np.argsort(values, axis=1)
     ascending, weight = (np.take_along_axis(one, order, axis=1) for one in (values, weights))
@@ -39,7 +39,7 @@ def weighted_quartiles(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
 
 
 def with_signal(tridiagonal: Tridiagonal) -> tuple[Tridiagonal, Tensor]:
-    """The channels that are not zero, in double precision on the CPU, and which they are."""
+    """The non-zero channels, in double precision on the CPU, and their indices."""
     kept = (tridiagonal.dimension > 0).nonzero().flatten()
     if len(kept) == 0:
         raise ValueError("all feature columns are zero, so there is no signal to explain: pass other features")

@@ -1,4 +1,4 @@
-"""A graph in a folder from an edge list that does not fit into memory: sorted on the disk, part by part."""
+"""Convert an edge list larger than memory to a graph in a folder, with an external sort on disk."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from unifilter.graph.graph_folder import NEIGHBORS, ROW_START, WEIGHTS, mapped_g
 
 # Node ids are stored in 32 bits.
 _MOST_NODES = 2**31 - 1
-# How many files are written to at once; systems allow 1024 or more.
+# Maximum number of files open for writing; systems allow 1024 or more.
 _MOST_PARTS = 400
-# Where edges are divided among files is known to so many nodes.
+# Nodes per bin. Files are divided at the boundaries of bins.
 _NODES_PER_BIN = 256
-# What sorting an edge takes: its key, the order, and copies of both that numpy makes.
+# Bytes to sort an edge: its key, the order, and the copies of both that numpy makes.
 _BYTES_PER_KEY, _BYTES_PER_WEIGHTED_KEY = 40, 88
-# How many edges are read back at once.
+# Number of edges that are read back at once.
 _EDGES_AT_ONCE = 1 << 20
 
-# Called with what is being done and which share of it is done.
+# Called with the name of the current step and its finished share.
 OnProgress = Callable[[str, float], object]
 
 
@@ -39,7 +39,7 @@ class EdgeBlock(NamedTuple):
 
     Attributes:
         source, target: Node ids.
-        weight: One non-negative number for each edge; ``None`` in an edge list without weights.
+        weight: One non-negative number per edge; ``None`` for an edge list without weights.
     """
 
     source: np.ndarray
@@ -59,20 +59,20 @@ def convert_edges(
 ) -> Graph:
     """Write an undirected graph to a new folder; the rules are those of :meth:`unifilter.Graph.from_edges`.
 
-    Edges are divided by their nodes among files, each of which is then sorted in memory. The disk has to hold the edges
-    three times meanwhile.
+    Edges are divided among files by their nodes, and each file is then sorted in memory. During the conversion the disk
+    holds the edges three times.
 
     Args:
         blocks: The edge list, some lines at a time, such as :func:`unifilter.datasets.read_edge_blocks` gives.
-        folder: A folder that is not there yet.
-        num_nodes: Number of nodes; by default one more than the largest id.
+        folder: Folder to create.
+        num_nodes: Number of nodes. Default: one more than the largest id.
         self_loops: ``"remove"`` them, ``"add"`` one of weight 1 to every node instead, or ``"keep"`` those listed.
         duplicates: How the weights of an edge listed twice in one direction merge, ``"sum"`` or ``"max"``.
-        memory_limit: How much memory this process may take, such as ``"4GB"``.
-        on_progress: Called with what is being done and which share of it is done.
+        memory_limit: Memory that this process may use, such as ``"4GB"``.
+        on_progress: Function that is called with the name of the current step and its finished share.
 
     Returns:
-        The graph, opened.
+        The opened graph.
     """
     check_choice("self_loops", self_loops, get_args(SelfLoops))
     check_choice("duplicates", duplicates, get_args(Duplicates))
@@ -103,21 +103,21 @@ def convert_edges(
 
 
 class _Listed(NamedTuple):
-    """The edge list as it was read, in a file."""
+    """The checked edge list in a file."""
 
     path: Path
     entry: np.dtype[Any]
     given: int
     loops: int
     num_nodes: int
-    # How many entries of the adjacency are in each bin of nodes.
+    # Number of entries of the adjacency matrix in each bin of nodes.
     entries: np.ndarray
 
 
 def _spill(
     blocks: Iterable[EdgeBlock], path: Path, num_nodes: int | None, keep_loops: bool, said: OnProgress
 ) -> _Listed:
-    """Check every edge and write it down in a form that is read back quickly."""
+    """Check every edge and write it to a file that is fast to read."""
     given = loops = 0
     largest = -1
     entries = np.zeros(1, dtype=np.int64)
@@ -185,15 +185,15 @@ def _check_weights(weight: np.ndarray, source: np.ndarray, target: np.ndarray, g
 
 
 def _divide(listed: _Listed, limit: int) -> np.ndarray:
-    """Nodes in ranges whose edges can be sorted in memory; where each begins."""
+    """Start of each range of nodes whose edges can be sorted in memory."""
     weighted = "weight" in (listed.entry.names or ())
     size = _BYTES_PER_WEIGHTED_KEY if weighted else _BYTES_PER_KEY
     bins = -(-listed.num_nodes // _NODES_PER_BIN)
     entries = np.zeros(bins, dtype=np.int64)
     entries[: min(bins, len(listed.entries))] = listed.entries[:bins]
-    # A loop that is added is an entry too.
+    # An added self-loop is an entry too.
     entries += _NODES_PER_BIN
-    # Beside the sorting: what is read at once, and the bins.
+    # Memory besides the sort: the edges that are read at once, and the bins.
     beside = resident_bytes() + 4 * size * _EDGES_AT_ONCE + 32 * bins
     least = max(int(entries.max()), int(entries.sum()) // _MOST_PARTS) * size
     if limit - beside < least:
@@ -211,7 +211,7 @@ def _divide(listed: _Listed, limit: int) -> np.ndarray:
 
 
 def _distribute(listed: _Listed, bounds: np.ndarray, parts: list[BinaryIO], said: OnProgress) -> None:
-    """Both directions of every edge, to the file of the node that it is at."""
+    """Write both directions of every edge to the file of its row node."""
     weighted = "weight" in (listed.entry.names or ())
     pair = _key_type(listed)
     done = 0
@@ -220,7 +220,7 @@ def _distribute(listed: _Listed, bounds: np.ndarray, parts: list[BinaryIO], said
             edges = np.frombuffer(block, listed.entry)
             for backward in (False, True):
                 row, column = (edges["target"], edges["source"]) if backward else (edges["source"], edges["target"])
-                chosen = row != column if backward else slice(None)  # a loop has one direction
+                chosen = row != column if backward else slice(None)  # a self-loop has one direction
                 row, column = row[chosen], column[chosen]
                 part = np.searchsorted(bounds, row, side="right") - 1
                 keys = (row - bounds[part]).astype(np.uint64) * np.uint64(listed.num_nodes) + column.astype(np.uint64)
@@ -244,7 +244,7 @@ def _key_type(listed: _Listed) -> np.dtype[Any]:
 
 
 class _Sorter:
-    """Sorts and merges the edges of each range of nodes, and writes the rows one range after the other."""
+    """Sorts and merges the edges of each range of nodes, and writes the rows range by range."""
 
     def __init__(self, listed: _Listed, add_loops: bool, duplicates: Duplicates) -> None:
         self.listed, self.add_loops, self.duplicates = listed, add_loops, duplicates
@@ -327,7 +327,7 @@ class _Sorter:
 
 
 def _merge(keys: np.ndarray, values: np.ndarray | None, how: Duplicates) -> tuple[np.ndarray, np.ndarray | None]:
-    """Equal keys become one; they are sorted."""
+    """Merge equal keys; the keys are sorted."""
     if len(keys) == 0:
         return keys, values
     first = np.r_[True, keys[1:] != keys[:-1]]

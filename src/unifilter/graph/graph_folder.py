@@ -1,4 +1,4 @@
-"""A graph in a folder: plain .npy files that are mapped, and a manifest with their checksums."""
+"""A graph in a folder: memory-mapped .npy files, and a manifest with their checksums."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from unifilter.graph.graph import Graph
 
 MANIFEST = "graph.json"
 ROW_START, NEIGHBORS, WEIGHTS = "row_start.npy", "neighbors.npy", "weights.npy"
-# Raise it when the files change: a folder of another format is refused.
+# Increase this when the file format changes. Folders of another format are refused.
 FORMAT = 1
 _ENTRIES_AT_ONCE = 1 << 22
 
@@ -34,12 +34,12 @@ def save_graph(graph: Graph, folder: Path) -> None:
 
 
 def write_graph_manifest(folder: Path, graph: Graph, files: dict[str, Any]) -> None:
-    """What makes arrays in a folder a graph.
+    """Write the manifest that turns arrays in a folder into a graph.
 
     Args:
         folder: The folder.
-        graph: The graph that they are of.
-        files: What was written, by the names of the files.
+        graph: Graph of the arrays.
+        files: Records of the written arrays, by file name.
     """
     facts = graph.edge_facts
     content = {
@@ -69,13 +69,13 @@ def open_graph(folder: Path, *, verify: bool) -> Graph:
     graph.edge_facts = None if facts is None else EdgeFacts(**facts)
     if verify:
         _check_structure(folder, graph)
-    # The digest of what the checksums of the files vouch for.
+    # The digest of the graph, whose files are verified by their checksums.
     graph.__dict__["checksum"] = content["checksum"]
     return graph
 
 
 def mapped_graph(folder: Path, files: dict[str, Any], verify: bool, self_loops: Any, duplicates: Any) -> Graph:
-    """The graph whose arrays are in a folder."""
+    """The graph with its arrays mapped from a folder."""
 
     def mapped(name: str) -> Tensor:
         with without_torch_notices():
@@ -93,7 +93,7 @@ def mapped_graph(folder: Path, files: dict[str, Any], verify: bool, self_loops: 
 
 
 def _check_structure(folder: Path, graph: Graph) -> None:
-    """The kernels follow these numbers without looking: they must lead to places that exist."""
+    """Check that all indices are valid, because the kernels use them without bounds checks."""
     starts, neighbors = graph.row_start.numpy(), graph.neighbors.numpy()
     fits = (
         starts.dtype == np.int64

@@ -1,4 +1,4 @@
-"""The portfolio: methods of different kinds, trained one after the other, and the weighted mean of what they say."""
+"""The portfolio: methods of different kinds, trained one after the other, and the weighted mean of their outputs."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ Quality = Literal["fast", "good", "best"]
 Rule = Literal["greedy", "mean", "best"]
 
 _UNITS = {"": 1.0, "s": 1.0, "sec": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
-# No portfolio of ours has as many members: what is deleted when a fit ends are the checkpoints of so many.
+# An upper bound on the members of a portfolio: at the end of a fit, the checkpoints of this many members are deleted.
 _MOST_MEMBERS = 64
-# Columns whose deviations differ by more are in different units, and every member sees them standardized.
+# If the standard deviations of columns differ by more than this factor, the columns are standardized for all members.
 WIDE_SPREAD = 1000.0
-# With fewer validation nodes the best epoch by score is one of many that are equal, and the loss tells them apart.
+# With fewer validation nodes many epochs tie on the best score, and the loss breaks the ties.
 _FEW_NODES = 100
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A member that is tried.
+    """A candidate member of the portfolio.
 
     Attributes:
-        method: Its name.
-        settings: What differs from the method's defaults.
-        level: The least quality that it is trained at.
+        method: Name of the method.
+        settings: Settings that differ from the method's defaults.
+        level: Lowest quality at which the member is trained.
     """
 
     method: str
@@ -45,15 +45,15 @@ class Entry:
     level: Quality
 
 
-# Kinds of training of UniFilter: with a high learning rate, with less and with more dropout in the MLP, with little
-# anywhere, and with batch normalization. They are its own candidates, one by one.
+# The candidates of UniFilter, one member each: a high learning rate, less dropout and more dropout in the MLP, little
+# dropout anywhere, and batch normalization.
 _FAST_RATE = {"batch_norm": False, "dropout": 0.4, "basis_dropout": 0.3, "lr": 0.15, "weight_decay": 5e-4}
 _MIDDLE = {"batch_norm": False, "dropout": 0.6, "basis_dropout": 0.2, "lr": 0.05, "weight_decay": 5e-4}
 _MORE_DROPOUT = {"batch_norm": False, "dropout": 0.7, "basis_dropout": 0.5, "lr": 0.05, "weight_decay": 5e-4}
 _LITTLE_DROPOUT = {"batch_norm": False, "dropout": 0.0, "basis_dropout": 0.4, "lr": 0.05, "weight_decay": 5e-4}
 _NORMALIZED = {"batch_norm": True, "dropout": 0.6, "basis_dropout": 0.0, "lr": 0.01, "weight_decay": 5e-6}
 
-# From the cheapest on, as a time limit cuts the end off. Which ones pay is written down in docs/auto.md.
+# Sorted from cheap to expensive, because a time limit skips the last ones. docs/auto.md says which members pay off.
 PORTFOLIO: tuple[Entry, ...] = (
     Entry("mlp", {}, "good"),
     Entry("acm-gcn", {}, "fast"),
@@ -79,27 +79,28 @@ _PATIENCE: dict[Quality, int] = {"fast": 50, "good": 100, "best": 200}
 class AutoMethod(Method):
     """A portfolio of methods and the weighted mean of their probabilities; see :class:`unifilter.nn.mixture.Mixture`.
 
-    Members are trained one after the other on what they share, the cheapest first. Each gets a temperature from the
-    validation nodes, and then a weight. With ``combine="greedy"`` the weights are found by selection with replacement:
-    it starts from the best member and adds, again and again, the member that helps the mean most. This is done twice,
-    by the score and by the loss, and the mean of both is taken. Members whose weight is 0 are forgotten.
+    Members are trained one after the other, the cheapest first, and share the factorizations. The validation nodes give
+    each member a temperature, and then a weight. With ``combine="greedy"``, selection with replacement finds the
+    weights: it starts with the best member and repeatedly adds the member that improves the mean most. The selection
+    runs twice, by the score and by the loss, and the two sets of weights are averaged. Members with weight 0 are
+    dropped.
 
-    The same seed gives the same model. With a time limit that is not so, since no two runs are equally fast; what was
-    trained is in ``members`` and ``weights`` of the trained model's method, and a method with these settings does the
-    same again without a limit.
+    The same seed gives the same model, except with a time limit, because the speed of runs varies. ``members`` and
+    ``weights`` of the trained model's method list the trained members, and a method with these settings repeats the
+    training without a limit.
 
     Attributes:
-        features: ``"raw"`` lets every member scale features in its own way; anything else is for all of them. Columns
-            whose units are far apart are standardized for all.
-        optimizer: Every member has its own; ``"adam"`` leaves it so.
-        epochs: Maximum for each member; those whose own maximum is smaller keep it.
+        features: ``"raw"`` lets every member scale features in its own way; any other scaling applies to all members.
+            Columns with very different units are standardized for all members.
+        optimizer: Optimizer of all members; ``"adam"`` lets every member use its own.
+        epochs: Maximum number of epochs of each member; members with a smaller maximum of their own keep it.
         quality: ``"fast"`` trains few members and waits a short time for each to improve, ``"good"`` more, and
             ``"best"`` all of them.
-        time_limit: Seconds, or a text such as ``"90s"``, ``"2min"`` or ``"1h"``. When they are over, what was trained
-            until then is combined. The first member is always trained for at least one epoch.
+        time_limit: Seconds, or a text such as ``"90s"``, ``"2min"`` or ``"1h"``. At the time limit, the members trained
+            so far are combined. The first member is always trained for at least one epoch.
         inductive: Leave out members that cannot predict for new nodes.
-        members: What is trained: names of methods, or pairs of a name and settings, in place of the portfolio.
-        weights: Of the members; ``None`` finds them on the validation nodes.
+        members: Members that replace the default portfolio: names of methods, or pairs of a name and settings.
+        weights: Weights of the members; ``None`` finds the weights on the validation nodes.
         combine: ``"greedy"``, ``"mean"`` for equal weights, or ``"best"`` for the best member alone.
     """
 
@@ -174,22 +175,22 @@ class AutoMethod(Method):
         return found
 
     def _entries(self) -> list[tuple[str, Mapping[str, Any]]]:
-        """Of the portfolio, by quality."""
+        """Members of the portfolio at the chosen quality."""
         levels = get_args(Quality)
         wanted = levels[: levels.index(self.quality) + 1]
         return [(entry.method, entry.settings) for entry in PORTFOLIO if entry.level in wanted]
 
     def _member(self, family: type[Method], settings: dict[str, Any], problem: Problem) -> Method:
-        """A member with what this method decides for all of them."""
+        """A member with the settings that the portfolio sets for all members."""
         task = problem.task.name
         known = {field.name for field in dataclasses.fields(family)}
         if self.members is None:
             patience = _PATIENCE[self.quality]
             settings |= {name: patience for name in ("patience", "window") if name in known}
-            if task == "regression":  # where dropout spoils the size of numbers
+            if task == "regression":  # dropout distorts the scale of regression outputs
                 settings = {name: value for name, value in settings.items() if not name.endswith("dropout")}
             if "homophily" in known and not _has_homophily(problem):
-                settings["homophily"] = 0.5  # without an edge it changes nothing
+                settings["homophily"] = 0.5  # has no effect without edges
             scaling = "standard" if _in_different_units(problem) else self.features
             if scaling != "raw":
                 settings["features"] = scaling
@@ -203,11 +204,11 @@ class AutoMethod(Method):
         return replace(method, **changes)
 
     def stop_for(self, problem: Problem) -> Patience | None:
-        """The stop rule of every member where there are few validation nodes; ``None`` leaves each its own."""
+        """One stop rule for all members if there are few validation nodes; ``None`` keeps the rule of each member."""
         return Patience(_PATIENCE[self.quality], "loss") if len(problem.val) < _FEW_NODES else None
 
     def with_members(self, members: Sequence[Method], weights: Sequence[float]) -> AutoMethod:
-        """The same method with what was left open filled in."""
+        """The method with its members and weights filled in."""
         pairs = tuple((member.name, member.plain_settings()) for member in members)
         return replace(self, members=pairs, weights=tuple(float(weight) for weight in weights))
 
@@ -216,13 +217,13 @@ class AutoMethod(Method):
         return [self._family(name).from_plain(settings) for name, settings in self.members or ()]
 
     def build(self, problem: Problem) -> Learner:
-        """Fresh members that are trained together; of an open portfolio the first one alone."""
+        """Untrained members to be trained together; only the first member of an open portfolio."""
         members = self.filled() if self.members is not None else list(self.portfolio(problem)[:1])
         members = [member.candidates()[0] for member in members]
         return self.mixture(problem, members, [member.build(problem) for member in members])
 
     def mixture(self, problem: Problem, members: Sequence[Method], learners: Sequence[Learner]) -> Learner:
-        """The members' learners as one."""
+        """One learner from the learners of all members."""
         facts: list[dict[str, Any]] = [
             {"preparation": _scaling_of(member, problem), "facts": dict(learner.shape.facts)}
             for member, learner in zip(members, learners, strict=True)
@@ -273,7 +274,7 @@ class AutoMethod(Method):
 
 
 def seconds_of(limit: float | str | None) -> float:
-    """A time limit in seconds, infinite where there is none.
+    """A time limit in seconds, infinite without a limit.
 
     Example:
         >>> seconds_of("2min"), seconds_of("1.5h"), seconds_of(90)
@@ -307,13 +308,13 @@ def _as_pair(member: Any) -> tuple[str, dict[str, Any]]:
 
 
 def _refuse_if(given: bool, reason: str) -> None:
-    """A member that was asked for by name is not left out silently."""
+    """Raise an error for an unsuitable member that the user named; other unsuitable members are skipped."""
     if given:
         raise ValueError(f"{reason}: leave it out of the members")
 
 
 def _has_homophily(problem: Problem) -> bool:
-    """Whether some edge joins training nodes, so that there is something to estimate the homophily from."""
+    """Whether some edge joins two training nodes, as the estimate of the homophily requires."""
     try:
         problem.estimate_homophily()
     except ValueError:
@@ -336,7 +337,7 @@ def _takes_directed(method: Method, problem: Problem) -> bool:
 
 
 def _scaling_of(method: Method, problem: Problem) -> dict[str, Any] | None:
-    """What is done to arrays before a member sees them; tables are encoded before."""
+    """The scaling of arrays for a member. Tables are already encoded."""
     preparation = problem.workspace.preparation(method.features)
     if not isinstance(preparation, ArrayPreparation) or preparation.scaling == "raw":
         return None

@@ -15,8 +15,8 @@ def for_masks(published: Presets, same: Settings, *, directed: bool = False) -> 
     Args:
         published: Settings per data set.
         same: Settings that all data sets share.
-        directed: Whether they were published for directed graphs: then they are also those of the directed versions of
-            Chameleon and Squirrel.
+        directed: Whether the settings were published for directed graphs. If so, they also apply to the directed
+            versions of Chameleon and Squirrel.
     """
     presets = {f"{name}/48": {**same, **settings} for name, settings in published.items()}
     if directed:

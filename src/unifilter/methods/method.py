@@ -80,7 +80,7 @@ class Learner:
 
 @dataclass(frozen=True, kw_only=True)
 class Method(ABC):
-    """A method with its hyperparameters, in one small file each, with published settings as presets.
+    """A method with its hyperparameters and published settings. Each method has a small file of its own.
 
     A subclass adds its hyperparameters as fields and builds its network in :meth:`network`. This is enough for a model
     that is trained on whole graphs. A model that can precompute something also overrides :meth:`build`.
@@ -110,18 +110,18 @@ class Method(ABC):
     for_numbers: ClassVar[Mapping[str, Any]] = {}
     # Raise this when the same settings give different results: stored results of older versions are then ignored.
     version: ClassVar[int] = 1
-    # Settings that came later, each with the value at which the method does what it did without: stored results do not
-    # mention them there.
+    # Settings that were added later, each with the value that keeps the old behavior. Stored results omit a setting
+    # with this value.
     later_settings: ClassVar[Mapping[str, Any]] = {}
-    # Settings per data set, as published. Under "cora/48" are those for the 48/32/20 masks of Cora, and under "cora"
-    # those for its other splits, and for the masks where nothing else is published.
+    # Published settings per data set. "cora/48" has the settings for the 48/32/20 masks of Cora. "cora" has the
+    # settings for the other splits, and for the masks without settings of their own.
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
-    # Settings that replace the presets where these fall short here: selected on validation nodes, from the published
-    # search space. The keys are those of the presets.
+    # Settings that replace presets with lower accuracy here than published: selected on validation nodes, from the
+    # published search space. The keys are those of the presets.
     tuned: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     # Values that `unifilter tune` tries. Settings that are not listed keep their default.
     search_space: ClassVar[Mapping[str, Sequence[Any]]] = {}
-    # Further values to try, which no paper searched.
+    # Further values to try, outside the search spaces of the papers.
     further_search: ClassVar[Mapping[str, Sequence[Any]]] = {}
 
     features: FeatureScaling = "raw"
@@ -156,7 +156,7 @@ class Method(ABC):
     def build(self, problem: Problem) -> Learner:
         """A fresh model for the problem, with a forward pass over the whole graph.
 
-        Where settings are left open it is that of the first candidate.
+        If settings are open, the model is that of the first candidate.
         """
         x, shape = problem.workspace.inputs(self.features), self.shape(problem)
         model = self.network(shape).to(x.device, x.dtype)
@@ -170,20 +170,20 @@ class Method(ABC):
 
     @property
     def input_scaling(self) -> FeatureScaling:
-        """How features are scaled in front of the network."""
+        """The scaling of the network's input features."""
         return self.features
 
     def candidates(self) -> Sequence[Self]:
-        """Candidates to train, of which the best on the validation nodes is kept. Default: the method itself."""
+        """Candidates to train. The best one on the validation nodes is kept. Default: the method itself."""
         return (self,)
 
     def portfolio(self, problem: Problem) -> Sequence[Method] | None:
-        """Methods that are trained and combined in its place; ``None`` for a method that is trained itself."""
+        """Methods to train and combine in place of this method; ``None`` trains the method itself."""
         return None
 
     @property
     def most_trainings(self) -> int:
-        """At most so many models are trained for it, one after the other."""
+        """Maximum number of models that are trained, one after the other."""
         return len(self.candidates())
 
     @classmethod
@@ -201,13 +201,13 @@ class Method(ABC):
     def task_defaults(cls, task: TaskName) -> dict[str, Any]:
         """Settings whose default differs for a task.
 
-        For numbers there is no dropout, which spoils their size, and columns are standardized instead of rows scaled,
-        which loses it.
+        Regression uses no dropout, because dropout distorts the scale of outputs, and standardizes columns instead of
+        scaling rows, because scaling rows loses their size.
         """
         if task != "regression":
             return {}
         rates = [field for field in dataclasses.fields(cls) if field.name.endswith("dropout")]
-        # A setting that is true or false says where there is dropout, not how much.
+        # A Boolean setting says where dropout is applied, not its rate.
         dropouts = {field.name: 0.0 for field in rates if not isinstance(field.default, bool)}
         return {"metric": TASK_METRICS[task][0], "features": "standard", **dropouts, **cls.for_numbers}
 
@@ -269,7 +269,7 @@ class Method(ABC):
 
 
 def settings_for(known: Mapping[str, Mapping[str, Any]], dataset: str | None, split: str | None) -> Mapping[str, Any]:
-    """Those for the data set and the split, or else those for the data set, or else none."""
+    """The settings for the data set and the split, otherwise those for the data set, otherwise none."""
     if dataset is None:
         return {}
     if split is not None and (key := f"{dataset}/{short_split_name(split)}") in known:
@@ -278,7 +278,7 @@ def settings_for(known: Mapping[str, Mapping[str, Any]], dataset: str | None, sp
 
 
 def _built(value: Any) -> Any:
-    """A basis that is given as a class is stored as one of its kind."""
+    """Convert a basis class to an instance of it; other values stay as they are."""
     return make_basis(value) if isinstance(value, type) and issubclass(value, Basis) else value
 
 

@@ -1,4 +1,4 @@
-"""What a method is given: a graph with features and labels, nodes to learn from, and what methods can share."""
+"""The input of a method: a graph with features and labels, training nodes, and computations that methods share."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from unifilter.training import Classification, MultiLabel, Regression, Task
 
 @dataclass(eq=False)
 class _Prepared:
-    """Features in one form, and what was computed from them."""
+    """Features with one scaling, and the factorizations computed from them."""
 
     preparation: Preparation
     features: Tensor
@@ -39,17 +39,17 @@ class _Prepared:
 
 
 class Workspace:
-    """A data set, and what all methods, splits and settings share of it.
+    """A data set, and the computations on it that all methods, splits and settings share.
 
-    One factorization is kept for each form of the features and kind of self-loops, the longest that was asked for: it
+    For each feature scaling and kind of self-loops, the workspace keeps the longest factorization requested so far. It
     contains all shorter ones. A sweep over hops, splits, tau, homophily or polynomial families touches the graph once.
-    Only where columns are scaled by statistics of the training nodes, which differ from split to split, each set of
-    training nodes has forms and factorizations of its own: see :meth:`fitted_on`.
+    If columns are scaled by statistics of the training nodes, which differ from split to split, each set of training
+    nodes has its own features and factorizations: see :meth:`fitted_on`.
 
     Args:
         dataset: The data set, with raw features or a table.
-        device: Where features and factorizations live.
-        storage: Where a factorization goes that does not fit into memory; without it is refused.
+        device: Device of features and factorizations.
+        storage: Storage for a factorization that does not fit into memory; without storage it is refused.
     """
 
     def __init__(
@@ -68,14 +68,14 @@ class Workspace:
         self._latest: Workspace | None = None
 
     def with_labels(self, dataset: NodeDataset) -> Workspace:
-        """A workspace for the same graph and features with other labels: it shares every factorization."""
+        """A workspace for the same graph and features with other labels. Both share every factorization."""
         other = Workspace(dataset, self.device, self.storage)
         other._rows, other._latest, other._expected_hops = self._rows, self._latest, self._expected_hops
         other._shared, other._own, other._graphs = self._shared, self._own, self._graphs
         return other
 
     def fitted_on(self, train: np.ndarray) -> Workspace:
-        """The workspace whose column statistics come from these nodes; it shares all that does not depend on them."""
+        """The workspace with column statistics of these nodes. Everything independent of the nodes is shared."""
         if self._rows is not None and np.array_equal(self._rows, train):
             return self
         if self._latest is not None and np.array_equal(self._latest._rows, train):  # type: ignore[arg-type]
@@ -85,12 +85,12 @@ class Workspace:
         other = Workspace(self.dataset, self.device, self.storage)
         other._rows, other._expected_hops = train, self._expected_hops
         other._shared, other._graphs = self._shared, self._graphs
-        # One is remembered, for another fit on the same nodes.
+        # The latest workspace is kept for another fit on the same nodes.
         self._latest = other
         return other
 
     def preparation(self, scaling: FeatureScaling) -> Preparation:
-        """What is done to the features before a network sees them."""
+        """The preparation of the features for a network."""
         return self._prepared(scaling).preparation
 
     def features(self, scaling: FeatureScaling) -> Tensor:
@@ -108,17 +108,17 @@ class Workspace:
         return prepared.sparse
 
     def graph(self, self_loops: SelfLoops = "remove") -> Graph:
-        """The graph on the device, with self-loops added or without any."""
+        """The graph on the device, with self-loops added or removed."""
         if self_loops not in self._graphs:
             self._graphs[self_loops] = self.dataset.graph.with_self_loops(self_loops).to(self.device)
         return self._graphs[self_loops]
 
     def expect_hops(self, *hops: int) -> None:
-        """Say how many hops will be asked for, so that the first factorization is long enough for all."""
+        """Announce the numbers of hops to come, so that the first factorization is long enough for all."""
         self._expected_hops = max((self._expected_hops, *hops))
 
     def factorization(self, scaling: FeatureScaling, hops: int, self_loops: SelfLoops = "remove") -> Factorization:
-        """The factorization of the prepared features in memory, computed when it is first asked for."""
+        """The factorization of the prepared features in memory, computed on first use."""
         fact = self.any_factorization(scaling, hops, self_loops, None)
         if isinstance(fact, StoredFactorization):
             raise ValueError(
@@ -129,13 +129,13 @@ class Workspace:
     def any_factorization(
         self, scaling: FeatureScaling, hops: int, self_loops: SelfLoops, nodes: np.ndarray | None
     ) -> Factorization | StoredFactorization:
-        """The same, or one on the disk where memory has no room for it.
+        """The factorization in memory, or on disk if it does not fit into memory.
 
         Args:
-            scaling: Of the features.
+            scaling: Scaling of the features.
             hops: Number of hops.
-            self_loops: Of the graph.
-            nodes: The nodes that are trained on, whose rows are needed in any case; ``None`` wants all in memory.
+            self_loops: Whether self-loops of the graph are removed or added.
+            nodes: Training nodes, whose rows are always needed; ``None`` requires all rows in memory.
         """
         prepared = self._prepared(scaling)
         known = prepared.factorizations.get(self_loops)
@@ -148,7 +148,7 @@ class Workspace:
             if self.device.type != "cpu" or fits_in_memory(features, longest, self.storage, nodes is not None):
                 known = factorize(self.graph(self_loops), features, longest)
             else:
-                # That it does not fit is an error without storage.
+                # Without storage, `fits_in_memory` has already raised the error.
                 assert self.storage is not None
                 known = self.storage.factorize(self.graph(self_loops), features, longest, nodes)
             prepared.factorizations[self_loops] = known
@@ -157,7 +157,7 @@ class Workspace:
     def shared_factorization(
         self, scaling: FeatureScaling, hops: int, self_loops: SelfLoops = "remove"
     ) -> SharedFactorization:
-        """The same with one recurrence for all channels; only that of the last number of hops is kept."""
+        """The factorization with one recurrence for all channels. Only the one for the last number of hops is kept."""
         prepared = self._prepared(scaling)
         known = prepared.shared.get(self_loops)
         if known is None or known.hops != hops:
@@ -167,13 +167,13 @@ class Workspace:
         return known
 
     def vectors_fit(self, scaling: FeatureScaling, hops: int) -> bool:
-        """Whether memory has room for as many vectors as a factorization has."""
+        """Whether the vectors of a factorization fit into memory."""
         if self.device.type != "cpu":
             return True
         return has_room(self._prepared(scaling).features, hops, self.storage)
 
     def prepared_features(self, scaling: FeatureScaling) -> Tensor:
-        """Features as they are factored, dense or sparse."""
+        """The prepared features that are factored, dense or sparse."""
         return self._prepared(scaling).features
 
     @cached_property
@@ -181,7 +181,7 @@ class Workspace:
         return self.dataset.labels.to(self.device)
 
     def _prepared(self, scaling: FeatureScaling) -> _Prepared:
-        """A table is encoded by the kinds of its columns, whatever the scaling of arrays."""
+        """The features with a scaling. A table is encoded by the types of its columns, for every scaling."""
         form = "table" if self.dataset.table is not None else scaling
         forms = self._own if form in ("table", "standard") else self._shared
         if form not in forms:
@@ -192,11 +192,11 @@ class Workspace:
         dataset = self.dataset
         if dataset.table is not None:
             encoder = TablePreparation(TableEncoder.fit(dataset.table, self._rows))
-            # What the training rows lack is known, and no surprise, in the table they are from.
+            # Values of the table that the training rows lack are expected here and raise no error.
             return _Prepared(encoder, encoder.prepare_known(dataset.table, dataset.features.dtype))
         if dataset.feature_scaling != "raw":
-            # Scaled already; the same again is nothing to do, and another is refused. Rows can be scaled again without
-            # harm. By which statistics columns were is not known, so new data has to come scaled too.
+            # The features are already scaled. The same scaling is skipped, and a different one is refused. Scaling rows
+            # twice is harmless. The column statistics are unknown, so new data must also be scaled by the user.
             again: FeatureScaling = "raw" if scaling == "standard" else scaling
             return _Prepared(ArrayPreparation(dataset.num_features, again), dataset.scaled(scaling).features)
         preparation = ArrayPreparation.fit(dataset.features, scaling, self._rows)
@@ -208,9 +208,9 @@ class Problem:
     """A workspace with training nodes, and validation nodes for early stopping.
 
     Attributes:
-        workspace: The data and what is shared; column statistics are those of the training nodes.
+        workspace: The data and shared computations, with column statistics of the training nodes.
         train, val: Node indices.
-        weights: How much each node counts in the loss ``[num_nodes]``; ``None`` where all count alike.
+        weights: Weight of each node in the loss ``[num_nodes]``; ``None`` for equal weights.
     """
 
     workspace: Workspace
@@ -234,12 +234,12 @@ class Problem:
         return self.workspace.dataset
 
     def num_features(self, scaling: FeatureScaling) -> int:
-        """How many columns a network gets."""
+        """Number of input columns of a network."""
         return self.workspace.preparation(scaling).num_features
 
     @cached_property
     def task(self) -> Task:
-        """What is learned, on the device."""
+        """The learning task, on the device."""
         dataset, device = self.dataset, self.workspace.device
         weights = None if self.weights is None else torch.as_tensor(self.weights, dtype=torch.float64)
         if dataset.targets is None:
@@ -250,7 +250,7 @@ class Problem:
         return Regression(dataset.targets, center, scale, weights).to(device)
 
     def estimate_homophily(self) -> float:
-        """How alike neighbors are, from the answers of the training nodes alone."""
+        """The homophily, estimated from the training labels alone."""
         dataset = self.dataset
         if dataset.targets is None:
             return float(estimate_homophily(dataset.graph, dataset.labels, self.train))
@@ -261,7 +261,7 @@ class Problem:
 
 
 def _check_known(targets: np.ndarray, names: np.ndarray) -> None:
-    """Every target, or label, must be known somewhere among the training nodes."""
+    """Check that every target or label is known at some training node."""
     unknown = np.flatnonzero(np.isnan(targets).all(axis=0))
     if len(unknown):
         raise ValueError(
@@ -270,14 +270,14 @@ def _check_known(targets: np.ndarray, names: np.ndarray) -> None:
 
 
 def _center_and_scale(dataset: NodeDataset, train: np.ndarray, weights: np.ndarray | None) -> tuple[Tensor, Tensor]:
-    """Mean and deviation of each target over the training nodes, by their weights."""
+    """Weighted mean and standard deviation of each target over the training nodes."""
     values = dataset.targets.numpy()[train]  # type: ignore[union-attr]
     counts = np.ones(len(train)) if weights is None else weights[train]
     found = []
     for name, column in zip(dataset.class_values, values.T, strict=True):
         counted = ~np.isnan(column) & (counts > 0)
         numbers, share = column[counted], counts[counted]
-        # Not by their deviation: the mean of equal numbers may differ from them by a rounding error.
+        # A zero deviation is no test: the mean of equal numbers may differ from them by a rounding error.
         if len(np.unique(numbers)) < 2:
             said = f"{numbers[0]:g}" if len(numbers) else "unknown"
             raise ValueError(

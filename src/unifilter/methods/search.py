@@ -1,6 +1,6 @@
-"""What `unifilter tune` chooses among: the same values for every method, so that one budget buys each of them the same.
+"""The search space of `unifilter tune`: the same values for every method, for a fair comparison at equal budget.
 
-UniFilter's own are those that its paper searched.
+UniFilter has its own values, the search space of its paper.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ RATES: tuple[Any, ...] = (0.001, 0.005, 0.01, 0.05, 0.1)
 DECAYS: tuple[Any, ...] = (0.0, 5e-5, 5e-4, 5e-3)
 WIDTHS: tuple[Any, ...] = (64, 128, 256)
 
-# Of a network that is trained by gradient.
+# Values for a network that is trained by gradient.
 NETWORK: dict[str, tuple[Any, ...]] = {
     "features": ("raw", "row", "l2"),
     "hidden_channels": WIDTHS,
@@ -20,5 +20,5 @@ NETWORK: dict[str, tuple[Any, ...]] = {
     "lr": RATES,
     "weight_decay": DECAYS,
 }
-# Of one that filters what an MLP gives.
+# Values for a network that filters the output of an MLP.
 DECOUPLED: dict[str, tuple[Any, ...]] = {**NETWORK, "filter_dropout": DROPOUTS}

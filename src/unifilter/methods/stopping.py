@@ -1,4 +1,4 @@
-"""Stop rules that a setting chooses between."""
+"""Stop rules that depend on a setting."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from unifilter.training import LossWindow, Patience, StopRule
 
 
 def stop_by_loss(patience: int | None, window: int) -> StopRule:
-    """Keeps the lowest validation loss, and ends by ``patience`` where it is given, else by a window.
+    """Keep the lowest validation loss, and stop by ``patience`` if it is given, otherwise by a window.
 
     Args:
         patience: Number of epochs without a lower loss.

@@ -1,4 +1,4 @@
-"""Where factorizations go that do not fit into memory."""
+"""Storage on disk for factorizations that do not fit into memory."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ from unifilter.factorization.stored.row_cache import RowCache
 from unifilter.graph import Graph
 
 ENVIRONMENT_VARIABLE = "UNIFILTER_STORE"
-# Beside the vectors, training takes sums of them and what the network makes of these.
+# Besides the vectors, training holds their weighted sums and the activations of the network.
 _WITH_TRAINING = 1.25
-# Whole vectors are stored where they take at most this share of what is free on the disk; else only some rows are.
+# Whole vectors are stored if they take at most this share of the free disk space. Otherwise only some rows are stored.
 _SHARE_OF_DISK = 0.5
-# What the program needs beside what is accounted for.
+# Memory of the program besides the arrays accounted for.
 _OVERHEAD = 100 << 20
 
 
 class Storage:
-    """A limit on memory, and a folder for what exceeds it.
+    """A memory limit, and a folder for factorizations that exceed it.
 
     Args:
-        memory_limit: How much memory this process may take, such as ``"4GB"``.
-        folder: Where factorizations are kept for the next time; by default in a folder that is deleted afterwards, in
-            the one that ``UNIFILTER_STORE`` names or in the user's cache folder.
+        memory_limit: Memory that this process may use, such as ``"4GB"``.
+        folder: Folder in which factorizations are kept for later runs. Default: a folder that is deleted afterwards,
+            inside the folder named by ``UNIFILTER_STORE`` or inside the user's cache folder.
     """
 
     def __init__(self, memory_limit: str | int, folder: str | os.PathLike[str] | None = None) -> None:
@@ -48,7 +48,7 @@ class Storage:
 
     @classmethod
     def of(cls, memory_limit: str | int | None, folder: str | os.PathLike[str] | None) -> Storage | None:
-        """From what users say: nothing, or a limit and perhaps a folder."""
+        """Storage from the user's arguments; ``None`` without a memory limit."""
         if memory_limit is None:
             if folder is not None:
                 raise ValueError('a store is for what exceeds a memory_limit: pass one, such as memory_limit="4GB"')
@@ -57,7 +57,7 @@ class Storage:
 
     @property
     def memory_left(self) -> int:
-        """How many bytes may still be taken."""
+        """Number of bytes that are still available."""
         return max(0, self.memory_limit - resident_bytes() - _OVERHEAD)
 
     def factorize(
@@ -69,15 +69,15 @@ class Storage:
         keep_all: bool | None = None,
         **options: Any,
     ) -> StoredFactorization:
-        """Factorize to the disk: all rows where there is room for them, else those of some nodes.
+        """Factorize to disk: the rows of all nodes if there is room, otherwise the rows of some nodes.
 
         Args:
             graph: The graph.
             features: The features.
             hops: Number of hops.
-            nodes: The nodes whose rows are needed in any case.
-            keep_all: Whether the rows of all nodes are kept, whatever room there is.
-            options: Of :func:`unifilter.factorization.stored.factorize_to_store`.
+            nodes: Nodes whose rows are always needed.
+            keep_all: Whether to keep the rows of all nodes regardless of the free space.
+            options: Options of :func:`unifilter.factorization.stored.factorize_to_store`.
         """
         base, name = self._base(), _name(graph, features, hops)
         base.mkdir(parents=True, exist_ok=True)
@@ -93,10 +93,10 @@ class Storage:
         return factorize_to_store(graph, features, hops, folder, memory_limit=self.memory_limit, nodes=kept, **options)
 
     def rows(self, fact: StoredFactorization, nodes: np.ndarray) -> RowCache:
-        """The rows of some nodes, gathered once for all models that are trained on them."""
+        """The rows of some nodes, gathered once for all models trained on these nodes."""
         key = str(fact.folder), fact.hops, nodes.tobytes()
         if self._rows is None or self._rows[0] != key:
-            self._rows = None  # its memory is needed
+            self._rows = None  # frees the memory of the previous rows
             self._rows = key, RowCache(fact, torch.from_numpy(nodes), self.memory_left // 2)
         return self._rows[1]
 
@@ -112,13 +112,13 @@ class Storage:
 
 
 def fits_in_memory(features: Tensor, hops: int, storage: Storage | None, storable: bool) -> bool:
-    """Whether a factorization can be in memory; refused where it cannot be anywhere.
+    """Whether a factorization fits into memory. Raises an error if it does not fit and cannot be stored on disk.
 
     Args:
-        features: What is factored.
+        features: The features to factor.
         hops: Number of hops.
-        storage: The limit on memory, and the folder for what exceeds it.
-        storable: Whether the method reads from the disk.
+        storage: The memory limit, and the folder for factorizations that exceed it.
+        storable: Whether the method can read rows from disk.
     """
     if has_room(features, hops, storage):
         return True
@@ -135,7 +135,7 @@ def fits_in_memory(features: Tensor, hops: int, storage: Storage | None, storabl
 
 
 def has_room(features: Tensor, hops: int, storage: Storage | None) -> bool:
-    """Whether the vectors of a factorization fit into memory, with what training takes beside them."""
+    """Whether the vectors of a factorization fit into memory together with the arrays of training."""
     needed, room = _needed_and_room(features, hops, storage)
     return needed <= room
 
@@ -152,7 +152,7 @@ def holds(fact: StoredFactorization, nodes: np.ndarray | None) -> bool:
 
 
 def _found(base: Path, name: str, nodes: np.ndarray | None) -> StoredFactorization | None:
-    """A store of this that is complete and holds the rows of some nodes."""
+    """A complete store with this name that holds the rows of the given nodes."""
     for folder in (base / name, *sorted(base.glob(f"{name}-rows-*"))):
         if is_complete(folder):
             fact = StoredFactorization.open(folder, verify=False)  # all is verified when it is taken up
@@ -162,11 +162,11 @@ def _found(base: Path, name: str, nodes: np.ndarray | None) -> StoredFactorizati
 
 
 def _name(graph: Graph, features: Tensor, hops: int) -> str:
-    """The same for the same, so that the next run finds it; the store itself checks what it is of."""
+    """A name computed from the input, so that the next run finds the store. The store itself checks its full key."""
     digest = hashlib.sha256(graph.checksum.encode())
     parts = [features] if features.layout == torch.strided else [features.values(), features.col_indices()]
     for part in parts:
-        # Numbers here and there tell features apart; all of them are in the digest of the store.
+        # A sample of the entries is enough for the name; the digest inside the store covers all entries.
         flat = part.reshape(-1)
         digest.update(f"{tuple(part.shape)} {part.dtype}".encode())
         digest.update(flat[:: max(1, len(flat) // 65536)].contiguous().numpy().tobytes())

@@ -1,4 +1,4 @@
-"""UniFilter on a factorization that is on the disk: rows are read in batches, under the limit on memory."""
+"""UniFilter on a factorization on disk: rows are read in batches, under the memory limit."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from unifilter.nn import UniFilter
 if TYPE_CHECKING:
     from unifilter.methods.uni_filter import UniFilterMethod
 
-# What a layer keeps of each row: its input, mask, output, and their gradients.
+# Arrays that a layer keeps for each row: input, mask, output, and their gradients.
 _COPIES = 4
-# Larger batches are not faster.
+# Larger batches bring no speedup.
 _MOST_ROWS = 1 << 16
 
 
 def stored_learner(method: UniFilterMethod, problem: Problem, model: UniFilter, rows: StoredRows) -> Learner:
-    """The learner of :class:`unifilter.methods.UniFilterMethod` where vectors are stored."""
+    """The learner of :class:`unifilter.methods.UniFilterMethod` on stored vectors."""
     workspace, fact = problem.workspace, rows.fact
     storage = workspace.storage
     assert storage is not None
     rows.keep(storage.rows(fact, np.union1d(problem.train, problem.val)))
     of_network = _COPIES * (fact.channels + method.hidden_channels * method.num_layers) * fact.dtype.itemsize
-    # A batch is read while the one before is trained on.
+    # The next batch is read during training on the current batch.
     of_row = of_network + (0 if rows.kept_in_memory else 2 * fact.row_bytes)
     room = storage.memory_left
     size = min(method.batch_size or len(problem.train), len(problem.train))
@@ -67,6 +67,6 @@ def stored_learner(method: UniFilterMethod, problem: Problem, model: UniFilter, 
 
 
 def _rounded(count: int) -> int:
-    """A number that is easy to type, and not larger."""
+    """The count rounded down to a number that is easy to type."""
     unit = 10 ** (len(str(count)) - 1)
     return int(count // unit * unit)

@@ -24,11 +24,12 @@ from unifilter.nn.uni_filter import Weights
 from unifilter.training import Patience
 from unifilter.training.stopping import Monitor
 
-# The authors' published settings. "features" is ours, since theirs is not said: on one or two splits the validation
-# score preferred "row" on Citeseer and Chameleon, on three splits "raw" on Pubmed; on Cora, Actor and Squirrel scalings
-# were not compared. On Penn94 and Genius the authors train for all epochs. Their loss on Genius is the binary cross
-# entropy of two outputs, each against its class; here it is the cross entropy of the softmax, as everywhere. They train
-# on all nodes of ogbn-arxiv at once, which takes some gigabytes: batch_size=10_000 needs far less.
+# The authors' published settings. "features" is our choice, since the paper does not state it: on one or two splits the
+# validation score preferred "row" on Citeseer and Chameleon, on three splits "raw" on Pubmed; on Cora, Actor and
+# Squirrel scalings were not compared. On Penn94 and Genius the authors train for all epochs. Their loss on Genius is
+# the binary cross entropy of two outputs, each against its class; here it is the cross entropy of the softmax, as
+# everywhere. They train on all nodes of ogbn-arxiv at once, which takes some gigabytes: batch_size=10_000 needs far
+# less.
 _PUBLISHED: dict[str, dict[str, Any]] = {
     "cora": {
         "features": "row", "tau": 1.0, "hidden_channels": 256, "num_layers": 3, "lr": 0.15, "filter_lr": 0.005,
@@ -84,10 +85,9 @@ _DEFAULTS: dict[str, Any] = {
 _TUNED |= {f"{name}/48": _DEFAULTS for name in ("citeseer", "actor", "chameleon", "texas")}
 _TUNED |= {"cora/48": {"tau": 1.0}}
 
-# What the settings that are left open are taken from, one candidate each. No single one will do: Cora wants a high
-# learning rate, Citeseer more dropout than Actor, Pubmed none, and Squirrel the batch norm and small weight decay with
-# which Actor overfits.
-# Found on the validation nodes of one to three splits of the six graphs.
+# Candidates for the open settings. No single candidate suits all graphs: Cora needs a high learning rate, Citeseer
+# more dropout than Actor, Pubmed none, and Squirrel batch normalization and a small weight decay, with which Actor
+# overfits. Found on the validation nodes of one to three splits of the six graphs.
 _OPEN: tuple[dict[str, Any], ...] = (
     {"batch_norm": False, "dropout": 0.4, "basis_dropout": 0.3, "lr": 0.15, "weight_decay": 5e-4},
     {"batch_norm": False, "dropout": 0.6, "basis_dropout": 0.2, "lr": 0.05, "weight_decay": 5e-4},
@@ -96,7 +96,7 @@ _OPEN: tuple[dict[str, Any], ...] = (
     {"batch_norm": True, "dropout": 0.6, "basis_dropout": 0.0, "lr": 0.01, "weight_decay": 5e-6},
 )
 
-# The values the paper searched; "features" and "batch_norm" are ours.
+# The search space of the paper, with "features" and "batch_norm" added.
 _DROPOUTS = tuple(k / 10 for k in range(10))
 _RATES = (0.001, 0.005, 0.01, 0.05, 0.1, 0.15, 0.2)
 _DECAYS = (0.0, 1e-4, 5e-4, 1e-3)
@@ -123,19 +123,20 @@ class UniFilterMethod(Method):
         basis: ``"uni"``, the name of another basis, or a :class:`unifilter.bases.Basis`.
         tau: Share of the homophily basis in [0, 1]; ``None`` takes the homophily, and ``"learn"`` starts there.
         homophily: The graph's homophily; ``None`` estimates it from the training labels.
-        theta: ``"learn"`` learns the angle, starting at the one that belongs to the homophily; ``None`` keeps it.
-        formulation: ``"paper"``, or ``"released"`` for what the authors' published code computes.
+        theta: ``"learn"`` learns the angle, starting at the angle that the homophily sets; ``None`` keeps this angle.
+        formulation: ``"paper"``, or ``"released"`` for the filter of the authors' published code.
         weights: ``"hop"`` learns one weight per hop, ``"channel"`` one per hop and channel.
-        channels: ``"each"`` gives every feature column polynomials of its own, as in the paper; ``"shared"`` has one
-            recurrence for all, which takes little memory however wide the features are.
-        precompute: For ``channels="shared"``, whether the rows of the basis are computed before training, or the filter
-            in every epoch, behind the first product with the weights; ``None`` takes what is estimated to be faster.
-            In the filter's way dropout falls on the features, so the two train a little differently.
+        channels: ``"each"`` gives every feature column its own polynomials, as in the paper; ``"shared"`` uses one
+            recurrence for all columns, which takes little memory even for wide features.
+        precompute: For ``channels="shared"``, whether the rows of the basis are computed before training. Otherwise the
+            filter is applied in every epoch, after the first product with the weights. ``None`` takes the option with
+            the shorter estimated time. Without precomputing, dropout falls on the features, so the two options train
+            slightly differently.
         self_loops: ``"remove"`` or ``"add"``.
         hidden_channels, num_layers: Size of the MLP.
         batch_norm, dropout, basis_dropout, lr, weight_decay: Settings of the MLP, its training, and dropout on the
-            basis elements. What is ``None`` is left open: five kinds of training are tried, four without batch
-            normalization and one with, and the best on the validation nodes is kept.
+            basis elements. Settings that are ``None`` are selected: five candidates are trained, four without
+            batch normalization and one with it, and the best on the validation nodes is kept.
         filter_lr, filter_weight_decay: Learning rate and weight decay of the filter's weights, tau and theta.
         patience: Early-stopping patience in epochs.
         monitor: Whether early stopping looks at the validation ``"score"`` or ``"loss"``.
@@ -240,7 +241,7 @@ class UniFilterMethod(Method):
         else:
             labeled = np.union1d(problem.train, problem.val)
             fact = workspace.any_factorization(self.features, self.hops, self.self_loops, labeled)
-        # The tridiagonals that all channels share are in double precision.
+        # The shared tridiagonal is in double precision.
         model = model.to(fact.alpha if isinstance(fact, StoredFactorization) else fact.vectors)
         model.attach(fact.tridiagonal)
         rows = model.rows_of(fact)
@@ -258,7 +259,7 @@ class UniFilterMethod(Method):
     def _on_graph(
         self, model: SharedUniFilter, fact: SharedFactorization, problem: Problem, shape: ModelShape
     ) -> Learner:
-        """The filter in every epoch."""
+        """The learner that applies the filter in every epoch."""
         x, graph = problem.workspace.inputs(self.features), problem.workspace.graph(self.self_loops)
         model = model.to(x.device, x.dtype)
         model.attach(fact.tridiagonal)
@@ -303,7 +304,7 @@ class UniFilterMethod(Method):
 
 @dataclass(frozen=True, kw_only=True)
 class _OneBasis(UniFilterMethod):
-    """Without tau there is nothing to mix, and nothing to learn about the basis."""
+    """UniFilter on one basis, without a tau to mix two and without a basis to learn."""
 
     search_space = _SEARCHED
     further_search: ClassVar[Mapping[str, Sequence[Any]]] = {}

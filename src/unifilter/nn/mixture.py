@@ -1,4 +1,4 @@
-"""Several networks whose answers are averaged."""
+"""Several networks with averaged predictions."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from unifilter.nn.graph_module import EdgeIndex, Features, GraphModule
 
 
 class Member(GraphModule):
-    """A network in a :class:`Mixture`, with the scaling of features that it was trained on.
+    """A network in a :class:`Mixture`, with the feature scaling of its training.
 
     Args:
         network: The network.
-        preparation: The scaling; ``None`` leaves features as they are.
+        preparation: Feature scaling; ``None`` leaves features unchanged.
     """
 
     def __init__(self, network: GraphModule, preparation: ArrayPreparation | None = None) -> None:
@@ -38,24 +38,24 @@ class Member(GraphModule):
 
 
 class Mixture(GraphModule):
-    r"""The weighted mean of what several networks say:
+    r"""The weighted mean of the predictions of several networks:
 
     .. math:: p(c \mid v) = \sum_m \omega_m \, \mathrm{softmax}\big(z_m(v) / T_m\big)_c, \qquad \omega_m \ge 0, \;
         \sum_m \omega_m = 1.
 
-    For classes the output is :math:`\log p`. For several labels per node the sigmoid stands in place of the softmax,
-    and the output is the logit of :math:`p`. For numbers it is :math:`\sum_m \omega_m z_m`.
+    For classification the output is :math:`\log p`. For multilabel classification the sigmoid replaces the softmax, and
+    the output is the logit of :math:`p`. For regression the output is :math:`\sum_m \omega_m z_m`.
 
     Args:
         members: The networks.
-        task: What their outputs are of.
+        task: Learning task of the networks.
 
     Shapes:
         - input: features ``[num_nodes, in_channels]`` and ``edge_index`` ``[2, num_edges]``
         - output: ``[num_nodes, out_channels]``
     """
 
-    # One per member: buffers, which no optimizer changes.
+    # One value per member, in buffers because no optimizer changes them.
     weights: Tensor
     temperatures: Tensor
 
@@ -69,7 +69,7 @@ class Mixture(GraphModule):
 
     @property
     def num_nodes(self) -> int | None:  # type: ignore[override]
-        """Of a member that has a weight for every node."""
+        """Number of nodes of a member with one weight per node; ``None`` without such a member."""
         known = [member.network.num_nodes for member in self._each() if member.network.num_nodes is not None]
         return known[0] if known else None
 
@@ -92,12 +92,12 @@ class Mixture(GraphModule):
         return [one for one in self.members if isinstance(one, Member)]
 
     def forward(self, x: Features, edge_index: EdgeIndex, edge_weight: Tensor | None = None) -> Tensor:
-        # Each member adds or removes self-loops as it needs.
+        # Each member adds or removes self-loops itself.
         graph = edge_index if isinstance(edge_index, Graph) else as_graph(edge_index, x.shape[0], edge_weight)
         return self.combined([member(x, graph) for member in self._each()])
 
     def combined(self, outputs: Sequence[Tensor]) -> Tensor:
-        """What the members' outputs come to, each ``[rows, out_channels]``."""
+        """The mixture of the members' outputs, each ``[rows, out_channels]``."""
         return mixed(outputs, self.weights, self.temperatures, self.task)
 
 
@@ -105,10 +105,10 @@ def mixed(outputs: Sequence[Tensor], weights: Tensor, temperatures: Tensor, task
     """The weighted mean of outputs, see :class:`Mixture`.
 
     Args:
-        outputs: Of each member, ``[rows, out_channels]``.
-        weights: One per member, not negative, with a sum of 1.
-        temperatures: One per member; they say nothing about numbers.
-        task: What the outputs are of.
+        outputs: Outputs of each member, ``[rows, out_channels]``.
+        weights: One non-negative weight per member, with a sum of 1.
+        temperatures: One temperature per member; ignored for regression.
+        task: Learning task of the members.
     """
     stacked = torch.stack(list(outputs))
     shares = weights.to(stacked)[:, None, None]

@@ -1,7 +1,7 @@
-"""Training on several processes: each takes its share of the training rows of every step, and gradients are summed.
+"""Training on several processes: each computes its share of the training rows of a step, and gradients are summed.
 
-Where ``torch.distributed`` is set up, as by ``torchrun``, :func:`unifilter.training.train` does this by itself. All
-processes keep the same weights; the first one validates, decides when to stop, and writes.
+If ``torch.distributed`` is initialized, for instance by ``torchrun``, :func:`unifilter.training.train` shares the work
+automatically. All processes keep the same weights. The first process validates, decides when to stop, and writes files.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from torch import Tensor, distributed, nn
 
 from unifilter.training.task import Task
 
-# Normalization over a batch needs two rows in every process that takes part.
+# Batch normalization needs two rows in every process with rows.
 _FEWEST_ROWS = 2
 
 
 class ProcessLostError(RuntimeError):
-    """Another process of the training has ended before it."""
+    """Another process of the training ended before the training was complete."""
 
 
 @dataclass(frozen=True)
 class Peers:
-    """The processes that train one model together; a single one asks nobody.
+    """The processes that train one model together. A single process does not communicate.
 
     Attributes:
-        rank: The number of this process; that of the first is 0.
-        count: How many there are.
+        rank: Number of this process, 0 for the first.
+        count: Number of processes.
     """
 
     rank: int = 0
@@ -39,7 +39,7 @@ class Peers:
 
     @classmethod
     def current(cls) -> Peers:
-        """Those of the default process group, or this process alone."""
+        """The processes of the default process group, or this process alone."""
         if not (distributed.is_available() and distributed.is_initialized()):
             return cls()
         if distributed.get_backend() == "nccl":
@@ -55,11 +55,11 @@ class Peers:
 
     @property
     def first(self) -> bool:
-        """Whether this is the process that writes and decides."""
+        """Whether this is the first process, which writes files and decides when to stop."""
         return self.rank == 0
 
     def from_first(self, value: Any) -> Any:
-        """What the first process has, in all."""
+        """The value of the first process, broadcast to all processes."""
         if not self.several:
             return value
         holder = [value]
@@ -68,7 +68,7 @@ class Peers:
         return holder[0]
 
     def gathered(self, value: Any) -> list[Any]:
-        """What every process has, in their order."""
+        """The values of all processes, sorted by rank."""
         if not self.several:
             return [value]
         found: list[Any] = [None] * self.count
@@ -77,19 +77,19 @@ class Peers:
         return found
 
     def summed(self, values: Tensor) -> Tensor:
-        """The sum over the processes."""
+        """The sum of values over the processes."""
         with _lost():
             distributed.all_reduce(values)
         return values
 
     def any(self, *flags: bool) -> tuple[bool, ...]:
-        """Whether each is so in any of them."""
+        """Whether each flag is true in any process."""
         if not self.several:
             return flags
         return tuple(self.summed(torch.tensor(flags, dtype=torch.float64)).bool().tolist())
 
     def check_same(self, how: object, *tensors: Tensor | None) -> None:
-        """Refuse to train one model on several problems: other settings, nodes or answers."""
+        """Refuse to train one model with settings, nodes or labels that differ between processes."""
         if not self.several:
             return
         digest = hashlib.sha256(repr(how).encode())
@@ -104,28 +104,28 @@ class Peers:
                 )
 
     def share(self, nodes: Tensor) -> Tensor:
-        """The rows of a step that this process takes; none where there are too few for all."""
+        """The rows of a step for this process. With too few rows, the last processes get none."""
         parts = max(1, min(self.count, len(nodes) // _FEWEST_ROWS))
         return torch.tensor_split(nodes, parts)[self.rank] if self.rank < parts else nodes[:0]
 
     def same_weights(self, model: nn.Module) -> None:
-        """Gives all processes the weights and buffers of the first."""
+        """Copy the weights and buffers of the first process to all processes."""
         if self.several:
             with torch.no_grad(), _lost():
                 for value in model.state_dict().values():
                     distributed.broadcast(value, src=0)
 
     def mean_buffers(self, model: nn.Module) -> None:
-        """Averages what the processes learned on their own rows: the statistics of normalization layers."""
+        """Average the statistics of normalization layers, which each process computes on its own rows."""
         for buffer in model.buffers():
             if buffer.is_floating_point():
                 buffer.copy_(self.summed(buffer.clone()) / self.count)
 
     def sum_gradients(self, parameters: Sequence[nn.Parameter], loss: float) -> float:
-        """Sums gradients in place, and the loss; a parameter that no process has a gradient for keeps none."""
+        """Sum the gradients in place, and the loss. A parameter without a gradient in every process keeps none."""
         parts = [torch.zeros_like(one) if one.grad is None else one.grad for one in parameters]
         numbers = parts[0].new_tensor([loss, *(one.grad is not None for one in parameters)])
-        # All in one message.
+        # One message for all gradients and the loss.
         total = self.summed(torch.cat([*(part.flatten() for part in parts), numbers]))
         *sums, (whole, *known) = torch.split(total, [*(part.numel() for part in parts), len(numbers)])
         for parameter, gradient, count in zip(parameters, sums, known, strict=True):
@@ -133,7 +133,7 @@ class Peers:
         return float(whole)
 
     def outputs(self, forward: Callable[[Tensor], Tensor], nodes: Tensor) -> Tensor:
-        """Outputs for some nodes, each process computing a part of them."""
+        """Outputs for some nodes. Each process computes a part."""
         parts = torch.tensor_split(nodes, self.count)
         return torch.cat(self.gathered(forward(parts[self.rank]))) if self.several else forward(nodes)
 
@@ -148,20 +148,20 @@ class Peers:
         announce: Callable[[Sequence[Tensor]], None] | None,
         seed: int,
     ) -> float:
-        """One pass over the training rows; the mean loss.
+        """Train on all training rows once, and return the mean loss.
 
-        The gradient of a step is that of the mean loss over all its rows, whatever their shares: each process counts by
-        the weight of its rows.
+        The gradient of a step is the gradient of the mean loss over all rows of the step, for any division into shares:
+        each process counts by the weight of its rows.
 
         Args:
             model: The module.
             forward: Outputs for some nodes.
             task: The known answers and the loss.
-            nodes: The training nodes of all processes.
-            optimizer: Of this process, with all weights.
-            batch_size: Rows per step, of all processes together.
-            announce: Told which rows this process takes, step by step, before the first of them.
-            seed: What the order of the rows is drawn with; the same in all processes.
+            nodes: Training nodes of all processes.
+            optimizer: Optimizer of this process, with all weights.
+            batch_size: Rows per step, over all processes.
+            announce: Called before the first step with the rows of this process for every step.
+            seed: Random seed for the order of the rows; the same in all processes.
         """
         model.train()
         batches = [nodes]

@@ -1,4 +1,4 @@
-"""The claims of the paper, each with what is reported, what was measured and what became of it, from stored rows."""
+"""The claims of the paper, each with reported numbers, measured numbers and a verdict, from stored rows."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from unifilter.experiments.show.shown import Shown
 
 ClaimVerdict = Literal["holds", "holds in part", "does not hold", "not tested"]
 SIX = ("cora", "citeseer", "pubmed", "actor", "chameleon", "squirrel")
-# What a theorem's measurement says is shown where it is no longer; the section of the theorems has all of it.
+# Maximum length of a theorem's measurement in the table. The section on the theorems has the full text.
 _SHORT = 80
-# Of a claim about a gap or a fall: holds where at least this share of it was measured.
+# A claim about a gap or a drop holds if at least this share of it was measured.
 _MOST = 0.75
 
 
@@ -25,12 +25,12 @@ class Claim:
     """One line of the table.
 
     Attributes:
-        claim: What the paper says.
-        place: Where it says so.
-        reported: The figures that it prints.
-        measured: The same figures, measured.
-        command: What measures them.
-        verdict: What became of the claim.
+        claim: Claim of the paper.
+        place: Place in the paper.
+        reported: Numbers in the paper.
+        measured: The same numbers, measured.
+        command: Command that measures them.
+        verdict: Verdict on the claim.
     """
 
     claim: str
@@ -57,7 +57,7 @@ class _Claim:
 
 
 def claims_of(shown: Sequence[Shown]) -> list[Claim]:
-    """Every claim, in the order of the paper; those without rows are not tested."""
+    """All claims, in the order of the paper. Claims without rows are marked as not tested."""
     figures = Figures(shown)
     return [_checked(one, figures) for one in _CLAIMS]
 
@@ -76,7 +76,7 @@ def _graded(holds: bool, in_part: bool) -> ClaimVerdict:
 
 
 def _best_of(experiment: str, ours: str, claimed: Sequence[str], others: int) -> Callable[[Figures], _Checked]:
-    """On how many graphs a row of ours is ahead of the other methods that the paper has in its table."""
+    """The number of graphs on which a row of UniFilter is ahead of the other methods in the table of the paper."""
 
     def check(figures: Figures) -> _Checked:
         rivals = figures.tables(experiment)[0].rows[:others]
@@ -106,7 +106,7 @@ def _best_of(experiment: str, ours: str, claimed: Sequence[str], others: int) ->
 
 
 def _accuracy(experiment: str, row: str) -> Callable[[Figures], _Checked]:
-    """Whether the printed accuracies are reached, less one printed deviation."""
+    """Whether the measurement reaches the printed accuracies minus one printed standard deviation."""
 
     def check(figures: Figures) -> _Checked:
         entries = {graph: figures.entry(experiment, row, graph) for graph in SIX}
@@ -139,7 +139,7 @@ def _large(figures: Figures) -> _Checked:
 
 
 def _frequencies(figures: Figures) -> _Checked:
-    """Figure 2: points of the printed spectrum, the frequencies alone."""
+    """Figure 2: the frequencies of the printed spectrum, without its weights."""
     near, total = 0, 0
     for table in figures.tables("figure-spectrum"):
         if "frequency" not in table.title:
@@ -203,7 +203,7 @@ def _variants_fall(figures: Figures) -> _Checked:
 
 
 def _every_part_needed(figures: Figures) -> _Checked:
-    """Section 6.3: the three variants on the real graphs, on which the paper has none."""
+    """Section 6.3: the three variants on the real graphs, which the paper does not report."""
     worst = {}
     for row in ("HomFilter", "HetFilter", "OrtFilter"):
         gaps = {graph: figures.mean("table-variants", row, graph, table=1) for graph in SIX}
@@ -328,7 +328,7 @@ def _squashing(figures: Figures) -> _Checked:
 
 
 def _theorem(start: str) -> Callable[[Figures], _Checked]:
-    """A theorem, by what the experiment ``theorems`` says of each of its readings."""
+    """A theorem, by the result of the experiment ``theorems`` for each of its readings."""
 
     def check(figures: Figures) -> _Checked:
         readings = [one for one in figures.findings("theorems") if one.claim.startswith(start)]

@@ -1,4 +1,4 @@
-"""Prose about results: a template whose every figure is filled in from stored rows."""
+"""Prose about results: a template with all numbers filled in from stored rows."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from jinja2 import Environment, StrictUndefined
 
 from unifilter.experiments.show.figures import Figures
 
-# What may have digits although nobody measured it: places in the paper, shares of splits, settings and names.
+# Allowed digits that are not measurements: places in the paper, shares of splits, settings and names.
 _NAMED = re.compile(
     r"`[^`]*`"
     r"|(?:Table|Figure|Theorem|Proposition|Section|split)s? \d+(?:\.\d+)?"
@@ -20,11 +20,12 @@ _NAMED = re.compile(
 
 
 def fill(template: str, figures: Figures) -> str:
-    """The prose, with every figure in it.
+    """The prose with all numbers filled in.
 
     Templates call ``mean``, ``reported``, ``difference``, ``splits`` and ``outcome`` of
-    :class:`unifilter.experiments.show.figures.Figures`, and ``f`` to print a number with so many decimals. A sentence
-    without a number begins with ``check(condition)``: where rows no longer bear it out, the page is not written.
+    :class:`unifilter.experiments.show.figures.Figures`, and ``f`` to print a number with a given number of decimals.
+    A sentence without a number begins with ``check(condition)``: if the rows no longer support the sentence, the page
+    is not written.
     """
     environment = Environment(
         undefined=StrictUndefined, autoescape=False, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
@@ -38,7 +39,7 @@ def fill(template: str, figures: Figures) -> str:
 
 
 def typed_figures(template: str) -> list[str]:
-    """Numbers that a template does not compute, beside names of places and settings."""
+    """Numbers typed into a template, except names of places and settings."""
     text = re.sub(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}", "", template, flags=re.DOTALL)
     return re.findall(r"\d[\d.,]*", _NAMED.sub("", text))
 

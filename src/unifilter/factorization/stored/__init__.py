@@ -1,4 +1,4 @@
-"""Factorizations that are larger than memory: block by block of columns in a folder."""
+"""Factorizations larger than memory, stored in a folder block by block of columns."""
 
 from unifilter.factorization.stored.build import factorize_to_store
 from unifilter.factorization.stored.memory_plan import in_memory_bytes

@@ -1,4 +1,4 @@
-"""The unit of work: one block of columns, from the features to the disk. It needs nothing of any other block."""
+"""The unit of work: one block of columns, from the features to the disk, independent of all other blocks."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ def write_block(
     key: StoreKey,
     nodes: np.ndarray | None,
 ) -> dict[str, Any]:
-    """Write a block: first its vectors, then the small file that says that it is complete.
+    """Write a block: first the vectors, then the small file that marks the block as complete.
 
     Args:
         folder: The store.
         index: Number of the block.
-        span: Its columns.
-        parts: Their factorization.
-        key: What the store is of.
-        nodes: Which rows are kept, row by row; ``None`` keeps all of them, vector by vector.
+        span: Columns of the block.
+        parts: Factorization of the columns.
+        key: Key of the store.
+        nodes: Nodes whose rows are kept, row by row; ``None`` keeps all rows, vector by vector.
     """
     vectors, alpha, beta, norm, dimension = parts
     hops, num_nodes, width = vectors.shape
@@ -72,7 +72,7 @@ def write_block(
         "beta": beta.tolist(),
         "norm": norm.tolist(),
         "dimension": dimension.tolist(),
-        # Of unit vectors, or of the part of them that is kept.
+        # Error of unit vectors, or of their kept rows.
         "error": float(lost.amax().sqrt()),
     }
     write_manifest(block_path(folder, index), content)
@@ -80,7 +80,7 @@ def write_block(
 
 
 def storage_scale(key: StoreKey) -> float:
-    """Unit vectors of n nodes have entries around 1 / sqrt(n), too small for half precision: they are multiplied."""
+    """Scale of stored entries. Unit vectors have entries near 1 / sqrt(num_nodes), too small for half precision."""
     return float(key.num_nodes) ** 0.5 if key.storage == "float16" else 1.0
 
 
@@ -93,5 +93,5 @@ def _encode(part: Tensor, scale: float) -> Tensor:
 
 
 def decode(stored: Tensor, scale: float, dtype: torch.dtype) -> Tensor:
-    """The numbers that were stored."""
+    """The vectors from their stored form."""
     return stored if scale == 1 else stored.to(dtype) / scale

@@ -1,4 +1,4 @@
-"""Factorize to a folder: under a memory limit, and from where the last run ended."""
+"""Factorize to a folder under a memory limit, and resume interrupted runs."""
 
 from __future__ import annotations
 
@@ -39,17 +39,17 @@ OnProgress = Callable[[int, int], object]
 
 @dataclass(frozen=True)
 class BlockTasks:
-    """What is left to do in a store, for one process or many.
+    """The remaining blocks of a store, for one process or many.
 
     Attributes:
         folder: The store.
         graph: The graph.
         columns: The features.
-        key: What the store is of.
+        key: Key of the store.
         spans: Columns of each block.
-        nodes: Which rows are kept; ``None`` for all.
-        todo: Numbers of the blocks that are not complete.
-        block_bytes: Memory that a block needs.
+        nodes: Nodes whose rows are kept; ``None`` for all.
+        todo: Numbers of the incomplete blocks.
+        block_bytes: Memory of a block.
     """
 
     folder: Path
@@ -75,7 +75,7 @@ def factorize_to_store(
     on_progress: OnProgress | None = None,
     run: Callable[[BlockTasks, OnProgress], None] | None = None,
 ) -> StoredFactorization:
-    """See :func:`unifilter.factorize`; ``run`` does the blocks elsewhere than in this process."""
+    """See :func:`unifilter.factorize`; ``run`` computes the blocks outside this process."""
     check_choice("storage", storage, ("float32", "float16"))
     graph.require_undirected("the factorization")
     if graph.device.type != "cpu":
@@ -123,9 +123,9 @@ def factorize_to_store(
 
 
 def _prepare(folder: Path, key: StoreKey, plan: MemoryPlan, limit: int, kept: np.ndarray | None) -> int:
-    """Make sure that the store is of this; how many columns its blocks have."""
+    """Check or create the store; returns the number of columns per block."""
     for part in folder.glob(".*.part"):
-        part.unlink()  # what a killed process left; no other one works here
+        part.unlink()  # leftovers of a killed process; no other process works here
     for scratch in folder.glob(".scratch-*"):
         shutil.rmtree(scratch)
     if not (folder / MANIFEST).exists():
@@ -146,7 +146,7 @@ def _prepare(folder: Path, key: StoreKey, plan: MemoryPlan, limit: int, kept: np
 
 
 def _unfinished(folder: Path, count: int) -> list[int]:
-    """Blocks that are not complete; those that are have to be whole."""
+    """Numbers of incomplete blocks. Raises an error for a damaged complete block."""
     todo = []
     for index in range(count):
         if block_path(folder, index).exists():
@@ -164,7 +164,7 @@ def _unfinished(folder: Path, count: int) -> list[int]:
 def _check_room(
     folder: Path, key: StoreKey, spans: list[tuple[int, int]], todo: list[int], kept: np.ndarray | None
 ) -> None:
-    """Refuse what the disk has no room for, before hours of work."""
+    """Raise an error if the disk has too little room, before hours of work."""
     rows = key.num_nodes if kept is None else len(kept)
     size = 2 if key.storage == "float16" else key.torch_type.itemsize
     needed = sum(spans[index][1] - spans[index][0] for index in todo) * rows * (key.hops + 1) * size

@@ -1,7 +1,7 @@
-"""The blocks of a store on many workers: one Dask future for each, which needs nothing of the others.
+"""The blocks of a store on many workers: one independent Dask future per block.
 
-Workers open graph and features by path, so neither goes through the scheduler, and workers of one machine share the
-pages of the graph.
+Workers open the graph and the features by path. So neither passes through the scheduler, and workers on one machine
+share the memory pages of the graph.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ from unifilter.factorization.stored.layout import NODES, StoreKey, read_store_ma
 from unifilter.factorization.stored.row_cache import scratch_folder
 from unifilter.graph import Graph
 
-# A worker that has this resource takes one block at a time.
+# A worker with this resource computes one block at a time.
 RESOURCE = "graph"
-# How often a block is tried again after an error, or after the death of its worker.
+# Number of retries of a block after an error or after the loss of its worker.
 _RETRIES = 3
 
 
 @contextmanager
 def local_workers(count: int) -> Iterator[Any]:
-    """A client of so many workers on this machine, with one thread each."""
+    """A client of ``count`` workers on this machine, with one thread each."""
     require("scale", what="several workers")
     import dask
     from distributed import Client, LocalCluster
 
-    # The store is what exceeds memory, and the plan of memory is ours: pages of mapped files, which Dask counts as
-    # memory of a worker, must not end it.
+    # The memory plan of this package bounds the memory. Dask counts pages of mapped files as memory of a worker, and
+    # must not end the worker because of them.
     quiet = {f"distributed.worker.memory.{what}": False for what in ("target", "spill", "pause", "terminate")}
     with (
         dask.config.set({**quiet, "distributed.scheduler.allowed-failures": _RETRIES}),
@@ -57,7 +57,7 @@ def local_workers(count: int) -> Iterator[Any]:
 
 @contextmanager
 def remote_workers(address: str) -> Iterator[Any]:
-    """A client of a scheduler that runs already, such as ``"tcp://10.0.0.1:8786"``."""
+    """A client of a running scheduler, such as ``"tcp://10.0.0.1:8786"``."""
     require("scale", what="a scheduler")
     from distributed import Client
 
@@ -72,7 +72,7 @@ def remote_workers(address: str) -> Iterator[Any]:
 
 
 def on_workers(client: Any) -> Callable[[BlockTasks, OnProgress], None]:
-    """What :func:`unifilter.factorization.stored.factorize_to_store` takes to have blocks done by workers."""
+    """The ``run`` argument of :func:`unifilter.factorization.stored.factorize_to_store` that uses workers."""
 
     def run(tasks: BlockTasks, said: OnProgress) -> None:
         from distributed import as_completed
@@ -114,7 +114,7 @@ def _graph_folder(graph: Graph, scratch: Path) -> str:
 
 
 def _block(index: int, span: tuple[int, int], job: dict[str, Any]) -> int:
-    """What a worker does."""
+    """Compute and write one block, on a worker."""
     key, folder = StoreKey(**job["key"]), Path(job["folder"])
     _, _, record = read_store_manifest(folder)
     nodes = None if record is None else np.array(open_array(folder / NODES, record, verify=False))
@@ -125,6 +125,6 @@ def _block(index: int, span: tuple[int, int], job: dict[str, Any]) -> int:
 
 @lru_cache(maxsize=1)
 def _opened(graph: str, features: str) -> tuple[Graph, FeatureColumns]:
-    """The graph, mapped once in each worker."""
+    """The graph and the features, mapped once per worker."""
     opened = Graph.open(graph, verify=False)
     return opened, open_columns({"path": features}, opened.num_nodes)

@@ -1,4 +1,4 @@
-"""Columns of a feature matrix, some at a time, from memory or from a file that does not fit into it."""
+"""Blocks of columns of a feature matrix, from memory or from a file larger than memory."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from unifilter._internal.checks import as_feature_matrix, without_torch_notices
 
 
 class FeatureColumns(ABC):
-    """A feature matrix that hands out blocks of its columns.
+    """A feature matrix that is read in blocks of columns.
 
     Attributes:
-        shape: Nodes and columns.
-        dtype: Of the blocks.
+        shape: Numbers of nodes and columns.
+        dtype: Data type of the blocks.
     """
 
     shape: tuple[int, int]
@@ -30,19 +30,19 @@ class FeatureColumns(ABC):
 
     @abstractmethod
     def block(self, start: int, stop: int) -> Tensor:
-        """Columns as :func:`unifilter.kernels.lanczos.lanczos` takes them, dense or CSC."""
+        """Columns in the form that :func:`unifilter.kernels.lanczos.lanczos` accepts, dense or CSC."""
 
     @abstractmethod
     def facts(self) -> tuple[str, np.ndarray]:
-        """A digest of all numbers, which are checked to be finite, and how many are not zero in each column."""
+        """A digest of all entries, which must be finite, and the number of non-zeros per column."""
 
     def block_bytes(self, width: int) -> int:
-        """What a block of so many columns takes."""
+        """Bytes of a block of ``width`` columns."""
         return self.shape[0] * width * self.dtype.itemsize
 
 
 def feature_columns(x: Any, num_nodes: int) -> FeatureColumns:
-    """Columns of what users pass in: an array or tensor, dense or sparse, or the path of a ``.npy`` file."""
+    """Columns of user input: an array or tensor, dense or sparse, or the path of a ``.npy`` file."""
     if isinstance(x, (str, os.PathLike)):
         path = Path(x)
         try:
@@ -59,7 +59,7 @@ def feature_columns(x: Any, num_nodes: int) -> FeatureColumns:
 
 
 def _lies_in_its_file(x: np.memmap[Any, Any]) -> bool:
-    """Whether it is all that the file holds from its offset on, not a slice of it."""
+    """Whether the array covers the whole file from its offset on, and is not a slice."""
     whole = x.base is None or not isinstance(x.base, np.memmap)
     return x.ndim == 2 and x.flags.c_contiguous and whole and x.dtype in (np.float32, np.float64)
 
@@ -107,12 +107,12 @@ class _SparseColumns(FeatureColumns):
         return digest.hexdigest(), np.where(self.starts.diff().numpy() > 0, filled, 0)
 
     def block_bytes(self, width: int) -> int:
-        # Slices are views; columns that the double precision decides on become dense.
+        # Slices are views. Columns that need double precision become dense.
         return 0
 
 
 class _FileColumns(FeatureColumns):
-    """A ``.npy`` file, read with plain reads some rows at a time: what is mapped would count as memory."""
+    """A ``.npy`` file, read in parts with plain reads, because mapped pages would count as memory."""
 
     def __init__(self, path: Path, mapped: np.ndarray, num_nodes: int) -> None:
         if not isinstance(mapped, np.memmap) or mapped.ndim != 2 or not mapped.flags.c_contiguous:
@@ -169,7 +169,7 @@ def _rows_at_once(columns: FeatureColumns) -> int:
 
 
 def save_columns(columns: FeatureColumns, folder: Path) -> dict[str, Any]:
-    """Write features where workers find them; what they are made of, for :func:`open_columns`."""
+    """Write features to a folder for workers; returns a description for :func:`open_columns`."""
     if isinstance(columns, _FileColumns):
         return {"path": str(columns.path)}
     if isinstance(columns, _DenseColumns):
@@ -183,6 +183,6 @@ def save_columns(columns: FeatureColumns, folder: Path) -> dict[str, Any]:
 
 
 def open_columns(saved: dict[str, Any], num_nodes: int) -> FeatureColumns:
-    """What :func:`save_columns` wrote."""
+    """Open features written by :func:`save_columns`."""
     path = Path(saved["path"])
     return feature_columns(sp.load_npz(path) if path.suffix == ".npz" else path, num_nodes)

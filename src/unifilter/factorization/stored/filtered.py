@@ -1,6 +1,6 @@
-"""What a learned filter makes of the features, where only some rows of the vectors are stored.
+"""Filtered features for a store with only some rows of the vectors.
 
-The filter is linear, so each block of columns is factored again, summed up with its weights, and forgotten.
+The filter is linear, so each block of columns is factored again, summed with its weights, and discarded.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ def filtered_rows(fact: StoredFactorization, graph: Graph, x: Any, weights: Tens
     """The filtered features of all nodes in order, some rows at a time, ``[rows, channels]``.
 
     Args:
-        fact: A store of this graph and these features.
+        fact: Store of this graph and these features.
         graph: The graph.
         x: The features.
-        weights: On the Lanczos vectors, ``[hops + 1, channels]``.
+        weights: Weights on the Lanczos vectors, ``[hops + 1, channels]``.
     """
     columns, rows = feature_columns(x, graph.num_nodes), graph.compressed_rows
     spans = [tuple(block["columns"]) for block in fact.blocks]
@@ -56,5 +56,5 @@ def filtered_rows(fact: StoredFactorization, graph: Graph, x: Any, weights: Tens
 
 
 def in_parts(forward: Callable[[Tensor], Tensor], nodes: Tensor, rows: int) -> Tensor:
-    """What a model says of nodes, so many of them at a time."""
+    """Outputs of a model for nodes, ``rows`` nodes at a time."""
     return torch.cat([forward(part) for part in torch.split(nodes, rows)])

@@ -1,4 +1,4 @@
-"""The files of a store: a manifest that says what it is of, and two files for each block of columns."""
+"""The files of a store: a manifest with its key, and two files per block of columns."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from unifilter._internal.version import __version__
 
 MANIFEST = "store.json"
 NODES = "nodes.npy"
-# Raise it when the files change.
+# Increase this when the file format changes.
 FORMAT = 1
-# What each entry of the manifest is called where two of them differ.
+# Descriptions of differing entries of the key, for error messages.
 _NAMES = {
     "version": "another version of this package",
     "graph": "another graph",
@@ -34,16 +34,16 @@ _NAMES = {
 
 @dataclass(frozen=True)
 class StoreKey:
-    """What a store is of.
+    """The key of a store: its input and the settings that change its content.
 
     Attributes:
-        version: Of this package: another one may round differently.
-        graph, features: Digests.
+        version: Version of this package, because versions may round differently.
+        graph, features: Digests of the graph and of the features.
         num_nodes, channels, hops: Sizes.
         dtype: Precision of the features.
-        storage: Precision of what is stored.
+        storage: Precision of the stored vectors.
         reorthogonalize: As in :func:`unifilter.factorize`.
-        kept: Digest of the nodes whose rows are kept; empty where whole vectors are.
+        kept: Digest of the nodes whose rows are kept; empty if whole vectors are kept.
     """
 
     graph: str
@@ -68,23 +68,23 @@ def nodes_digest(nodes: np.ndarray | None) -> str:
 
 
 def vectors_path(folder: Path, index: int) -> Path:
-    """Where the vectors of a block are."""
+    """Path of the vectors of a block."""
     return folder / f"block-{index:05d}.npy"
 
 
 def block_path(folder: Path, index: int) -> Path:
-    """Where it is, the block is complete."""
+    """Path of the file that marks a block as complete."""
     return folder / f"block-{index:05d}.json"
 
 
 def write_store_manifest(folder: Path, key: StoreKey, width: int, nodes_record: dict[str, Any] | None) -> None:
-    """Begin a store."""
+    """Write the manifest of a new store."""
     content = {"format": FORMAT, "key": asdict(key), "width": width, "nodes": nodes_record}
     write_manifest(folder / MANIFEST, content)
 
 
 def read_store_manifest(folder: Path) -> tuple[StoreKey, int, dict[str, Any] | None]:
-    """What a store is of, the width of its blocks, and its file of nodes."""
+    """The key of a store, the width of its blocks, and the record of its file of nodes."""
     if not (folder / MANIFEST).is_file():
         raise FileNotFoundError(f"{folder} is no store (it has no {MANIFEST}): check the path")
     content = read_manifest(folder / MANIFEST)
@@ -97,7 +97,7 @@ def read_store_manifest(folder: Path) -> tuple[StoreKey, int, dict[str, Any] | N
 
 
 def check_same(folder: Path, found: StoreKey, wanted: StoreKey) -> None:
-    """Refuse a store of something else."""
+    """Raise an error if a store has a different key."""
     for name, other in _NAMES.items():
         if getattr(found, name) != getattr(wanted, name):
             raise ValueError(
@@ -107,7 +107,7 @@ def check_same(folder: Path, found: StoreKey, wanted: StoreKey) -> None:
 
 
 def is_complete(folder: Path) -> bool:
-    """Whether every block of a store is there."""
+    """Whether every block of a store is complete."""
     if not (folder / MANIFEST).is_file():
         return False
     key, width, _ = read_store_manifest(folder)
@@ -120,12 +120,12 @@ def _short(value: Any) -> str:
 
 
 def column_blocks(channels: int, width: int) -> list[tuple[int, int]]:
-    """Where each block begins and ends."""
+    """First and last column (exclusive) of each block."""
     return [(start, min(start + width, channels)) for start in range(0, channels, width)]
 
 
 def read_block(folder: Path, index: int, *, verify: bool) -> dict[str, Any]:
-    """What is known of a complete block."""
+    """The record of a complete block."""
     record = read_manifest(block_path(folder, index))
     check_array(vectors_path(folder, index), record["vectors"], verify=verify)
     return record

@@ -1,4 +1,4 @@
-"""How many columns fit into memory at once, and what all of them would take."""
+"""Number of columns that fit into memory at once, and memory of all columns."""
 
 from __future__ import annotations
 
@@ -8,28 +8,28 @@ import torch
 
 from unifilter._internal.memory import resident_bytes, said_bytes
 
-# What a compiled kernel works on together: columns of a block are whole multiples where there is room, so that blocks
-# of any width give the same numbers.
+# Columns that a compiled kernel processes together. If there is room, the width of a block is a multiple, so that
+# blocks of any width give the same numbers.
 _LANE_BYTES = 64
-# Compiled kernels, buffers for files, and what is never accounted for exactly.
+# Memory of compiled kernels, file buffers, and other parts without an exact estimate.
 _OVERHEAD = 200 << 20
-# Larger blocks are not faster, and more is lost with one.
+# Larger blocks bring no speedup, and an interruption loses more work.
 _LARGEST_BLOCK = 8 << 30
-# Per stored entry: the components of the graph, which are looked for where a signal is on a few nodes.
+# Bytes per stored entry to find the components of the graph, for signals on a few nodes.
 _COMPONENT_BYTES = 32
 
 
 @dataclass(frozen=True)
 class MemoryPlan:
-    """What a factorization needs, by the number of columns that are worked on together.
+    """Memory of a factorization, as a function of the number of columns per block.
 
     Attributes:
-        nodes, entries: Of the graph.
+        nodes, entries: Numbers of nodes and of stored entries of the graph.
         hops: Number of hops.
-        itemsize: Bytes of a number.
+        itemsize: Bytes per number.
         dense: Whether a block of features is a dense copy.
-        on_few_nodes: Whether some signal is not zero on no more nodes than there are hops.
-        kept_rows: How many rows are gathered from each block; 0 where all of it is stored.
+        on_few_nodes: Whether some signal has at most as many non-zero entries as there are hops.
+        kept_rows: Number of rows gathered from each block; 0 if whole blocks are stored.
     """
 
     nodes: int
@@ -45,7 +45,7 @@ class MemoryPlan:
         return _LANE_BYTES // self.itemsize
 
     def block_bytes(self, width: int) -> int:
-        """What a block of so many columns needs, beside what the process has already."""
+        """Memory of a block of ``width`` columns, in addition to the current memory of the process."""
         n, size, lanes = self.nodes, self.itemsize, self.lanes
         vectors = (self.hops + 1) * n * width * size
         threads = torch.get_num_threads()
@@ -53,7 +53,7 @@ class MemoryPlan:
         padded += (min(threads, padded // lanes) - 1) * lanes if padded % (threads * lanes) else 0
         scratch = 2 * n * padded * size
         if self.itemsize == 4:
-            # Channels that single precision cannot decide, an eighth of a block at a time, in double precision.
+            # Double-precision copies of channels that single precision cannot decide, an eighth of a block at a time.
             again = max(1, width // 8)
             scratch = max(scratch, (self.hops + 1) * n * again * 8 + 2 * n * max(8, again) * 8 + n * again * 8)
         degrees = n * (24 + 3 * size + threads * size)
@@ -63,7 +63,7 @@ class MemoryPlan:
         return vectors + max(scratch, components) + degrees + features + kept
 
     def width(self, limit: int, channels: int) -> int:
-        """The widest block that fits; refused where not even one column does."""
+        """The widest block that fits. Raises an error if not even one column fits."""
         beside = resident_bytes() + _OVERHEAD
         room = min(limit - beside, _LARGEST_BLOCK)
         if limit - beside < self.block_bytes(1):
@@ -83,5 +83,5 @@ class MemoryPlan:
 
 
 def in_memory_bytes(nodes: int, channels: int, hops: int, itemsize: int) -> int:
-    """What :func:`unifilter.factorize` takes without a store: the vectors, work space, and the features twice."""
+    """Memory of :func:`unifilter.factorize` without a store: the vectors, work space, and the features twice."""
     return nodes * channels * itemsize * (hops + 1) + nodes * (64 * itemsize + 40)

@@ -1,4 +1,4 @@
-"""Rows that are read again and again, such as those of the training nodes: in memory, or row by row on the disk."""
+"""A cache of rows that are read repeatedly, such as those of the training nodes: in memory, or row by row on disk."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from unifilter.factorization.stored.stored_factorization import StoredFactorizat
 
 
 class RowCache:
-    """The vectors of some nodes, gathered once from a store that has them column block by column block.
+    """The vectors of some nodes, gathered once from a store, which is organized in blocks of columns.
 
-    What does not fit into memory is written to one file, a row after the other, so that a row is read at once; it is
-    deleted with the cache. Batches that are announced are read ahead by a thread.
+    Rows that do not fit into memory are written to one file, row by row, so that a row is a single read. The file is
+    deleted with the cache. A thread reads announced batches ahead.
 
     Args:
         fact: The store.
-        nodes: Which nodes.
-        memory: How many bytes may be kept in memory.
+        nodes: Nodes of the rows.
+        memory: Maximum number of bytes in memory.
     """
 
     def __init__(self, fact: StoredFactorization, nodes: Tensor, memory: int) -> None:
@@ -53,21 +53,21 @@ class RowCache:
         weakref.finalize(self, _close, self._thread, self._file)
 
     def has(self, nodes: Tensor) -> bool:
-        """Whether all of these nodes are there."""
+        """Whether the cache has all of these nodes."""
         places = torch.searchsorted(self._nodes, nodes).clamp(max=len(self._nodes) - 1)
         return bool((self._nodes[places] == nodes).all())
 
     @property
     def all_rows(self) -> Tensor | None:
-        """What is in memory, ``[rows, hops + 1, channels]``."""
+        """All rows if they are in memory, ``[rows, hops + 1, channels]``."""
         return self._rows if self.in_memory else None
 
     def places(self, nodes: Tensor) -> Tensor:
-        """Where nodes are among the rows."""
+        """Positions of nodes among the rows."""
         return torch.searchsorted(self._nodes, nodes)
 
     def announce(self, batches: Sequence[Tensor]) -> None:
-        """Say which nodes :meth:`read` will be asked for, in that order."""
+        """Announce the nodes of the next calls of :meth:`read`, in order."""
         if not self.in_memory:
             self._announced = deque(batches)
             self._read_ahead()
@@ -93,7 +93,7 @@ class RowCache:
         places, order = self.places(nodes).sort()
         view = rows.numpy()
         for place, index in zip(places.tolist(), order.tolist(), strict=True):
-            # Plain reads: what is mapped would count as memory.
+            # Plain reads, because mapped pages would count as memory.
             buffer = view[index].reshape(-1).view("u1").data
             if os.preadv(self._file, [buffer], place * self._row_bytes) != self._row_bytes:
                 raise ValueError("the file of rows ends before it should: the disk may be damaged")
@@ -106,5 +106,5 @@ def _close(thread: ThreadPoolExecutor, file: int) -> None:
 
 
 def scratch_folder(folder: Path) -> tempfile.TemporaryDirectory[str]:
-    """A folder for what is needed for a while, where there is room for it."""
+    """A temporary folder."""
     return tempfile.TemporaryDirectory(dir=folder, prefix=".scratch-")

@@ -1,4 +1,4 @@
-"""A factorization whose vectors are on the disk."""
+"""A factorization with its vectors on disk."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ from unifilter.factorization.stored.layout import (
     vectors_path,
 )
 
-# Rows that are read together where only some of them are wanted.
+# Number of consecutive rows that are read together if only some rows are requested.
 _ROWS_AT_ONCE = 1 << 16
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class StoredFactorization(OnTridiagonal):
-    """What :func:`unifilter.factorize` wrote to a store: answers as a factorization does, and reads rows of vectors.
+    """A factorization in a store, written by :func:`unifilter.factorize`. Rows of vectors are read on request.
 
     Attributes:
         folder: The store.
-        key: What it is of.
+        key: Key of the store.
         tridiagonal: The small matrices, one per channel.
-        blocks: What is known of each block of columns.
-        nodes: The only nodes whose rows are stored, ascending; ``None`` where all are.
+        blocks: Record of each block of columns.
+        nodes: Nodes whose rows are stored, ascending; ``None`` for all nodes.
 
     Example:
         >>> import tempfile
@@ -62,11 +62,11 @@ class StoredFactorization(OnTridiagonal):
 
     @classmethod
     def open(cls, folder: str | os.PathLike[str], *, verify: bool = True) -> StoredFactorization:
-        """A complete store.
+        """Open a complete store.
 
         Args:
-            folder: Its folder.
-            verify: Whether to read everything once and compare checksums. Without, only sizes are compared.
+            folder: Folder of the store.
+            verify: Whether to read everything once and compare checksums. Otherwise only sizes are compared.
         """
         path = Path(folder)
         key, width, record = read_store_manifest(path)
@@ -105,21 +105,21 @@ class StoredFactorization(OnTridiagonal):
 
     @property
     def dtype(self) -> torch.dtype:
-        """Of the rows that are read."""
+        """Data type of the rows."""
         return self.key.torch_type
 
     @property
     def storage_error(self) -> float:
-        """The largest length of what a vector lost when it was stored; vectors have length 1."""
+        """The largest norm of the storage error of a vector; vectors have length 1."""
         return float(max(block["error"] for block in self.blocks))
 
     @property
     def row_bytes(self) -> int:
-        """What the vectors of a node take in memory."""
+        """Bytes of the vectors of a node in memory."""
         return (self.hops + 1) * self.channels * self.dtype.itemsize
 
     def truncate(self, hops: int) -> StoredFactorization:
-        """What fewer hops would have given, without work."""
+        """The factorization with fewer hops, at no cost."""
         return self if hops == self.hops else replace(self, tridiagonal=self.tridiagonal.truncate(hops))
 
     def vectors_of(self, nodes: Any) -> Tensor:
@@ -139,7 +139,7 @@ class StoredFactorization(OnTridiagonal):
         Files are read from front to back.
         """
         places = self._places(ascending)
-        # So that what is read and what is given have the size of a chunk or so.
+        # Keeps the sizes of reads and of results near one chunk.
         step = max(1, min(_ROWS_AT_ONCE, 4 * CHUNK_BYTES // self.row_bytes))
         done = 0
         with ExitStack() as stack:
@@ -153,7 +153,7 @@ class StoredFactorization(OnTridiagonal):
                 done += count
 
     def _places(self, nodes: Tensor) -> Tensor:
-        """Where nodes are in the files."""
+        """Positions of nodes in the files."""
         if len(nodes) and not 0 <= int(nodes[0]) <= int(nodes[-1]) < self.num_nodes:
             wrong = nodes[0] if nodes[0] < 0 else nodes[-1]
             raise ValueError(f"there is no node {int(wrong)}: nodes are 0 to {self.num_nodes - 1}")
@@ -192,10 +192,10 @@ class StoredFactorization(OnTridiagonal):
         return out
 
     def diagnostics(self, homophily: float = 0.5) -> Diagnostics:
-        """How accurate the factorization is, channel by channel; reads all vectors once.
+        """The accuracy of the factorization, channel by channel; reads all vectors once.
 
         Args:
-            homophily: Where the angles of the heterophily basis are compared with Theorem 4.3.
+            homophily: Homophily at which the angles of the heterophily basis are compared with Theorem 4.3.
         """
         if self.nodes is not None:
             raise ValueError(

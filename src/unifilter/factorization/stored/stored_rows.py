@@ -1,4 +1,4 @@
-"""Rows of a basis whose Lanczos vectors are on the disk: read when a model asks for them."""
+"""Rows of a basis with its Lanczos vectors on disk, read on access."""
 
 from __future__ import annotations
 
@@ -17,19 +17,20 @@ from unifilter.factorization.stored.stored_factorization import StoredFactorizat
 
 @dataclass
 class _Shared:
-    """What all selections of the rows of a store have in common."""
+    """State shared by all selections of rows of a store."""
 
     cache: RowCache | None = None
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class StoredRows(RowsOfBasis):
-    """Rows as :class:`unifilter.BasisRows` has them. Indexing picks rows; they are read when they are combined.
+    """Rows of a basis as in :class:`unifilter.BasisRows`. Indexing selects rows, and :meth:`combine` reads them.
 
     Attributes:
         fact: The store.
-        coefficients: The basis on its vectors, ``[num_vectors, hops + 1, channels]``; ``None`` where they are it.
-        nodes: Which nodes the rows are of, int64.
+        coefficients: The basis on the Lanczos vectors, ``[num_vectors, hops + 1, channels]``; ``None`` if the Lanczos
+            vectors are the basis.
+        nodes: Nodes of the rows, int64.
     """
 
     fact: StoredFactorization
@@ -45,7 +46,7 @@ class StoredRows(RowsOfBasis):
         return cls(fact, coefficients, torch.arange(fact.num_nodes))
 
     def __getitem__(self, index: Any) -> StoredRows:
-        # A selection of all rows keeps the very tensor: a batch that was announced is known by it.
+        # A selection of all rows keeps the same tensor object, because announced batches are identified by it.
         index = index if isinstance(index, slice) else torch.as_tensor(index)
         whole = isinstance(index, Tensor) and index.dtype == torch.long and len(self.nodes) == self.fact.num_nodes
         return replace(self, nodes=index if whole else self.nodes[index].reshape(-1))
@@ -59,21 +60,21 @@ class StoredRows(RowsOfBasis):
         return self.fact.channels
 
     def keep(self, cache: RowCache) -> None:
-        """Read rows from here where it has them."""
+        """Read rows from this cache if it has them."""
         self._shared.cache = cache
 
     @property
     def kept_in_memory(self) -> bool:
-        """Whether rows were gathered in memory."""
+        """Whether the cache holds rows in memory."""
         return self._shared.cache is not None and self._shared.cache.in_memory
 
     def announce(self, batches: Sequence[Tensor]) -> None:
-        """Say which nodes will be picked next, batch by batch, so that they are read ahead."""
+        """Announce the nodes of the next batches, so that they are read ahead."""
         if self._shared.cache is not None:
             self._shared.cache.announce(batches)
 
     def in_memory(self) -> BasisRows:
-        """The same rows, read."""
+        """The same rows, read into memory."""
         cache = self._shared.cache
         if cache is None or not cache.has(self.nodes):
             vectors = self.fact.vectors_of(self.nodes)
@@ -88,5 +89,5 @@ class StoredRows(RowsOfBasis):
         return self.in_memory().combine(weights, dropout, seed, **options)
 
     def dense(self) -> Tensor:
-        """The rows written out, ``[num_rows, num_vectors, channels]``."""
+        """The rows as a tensor, ``[num_rows, num_vectors, channels]``."""
         return self.in_memory().dense()
