@@ -102,7 +102,7 @@ def find_method(name: str) -> type[Method]:
 
 
 def register_method(method: type[Method]) -> type[Method]:
-    """Make a method of your own known by its ``name``: to estimators, model files, the command line and tuning.
+    """Register your own method by its ``name`` for estimators, model files, the command line and tuning.
 
     Can be used as a decorator. A package can offer its methods without this call, as entry points of the group
     ``unifilter.methods``.

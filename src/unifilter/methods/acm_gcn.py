@@ -73,9 +73,9 @@ class ACMGCNMethod(Method):
 
     Attributes:
         hidden_channels, dropout: Arguments of the network.
-        filter_last: Filter what comes out of the ReLU instead of what goes in, as ACMII-GCN does.
+        filter_last: Filter after the ReLU instead of before, as ACMII-GCN does.
         layer_norm: Normalize the channels where the mixture is computed from them, as ACM-GCN+ does.
-        structure: A channel with a weight for every node. The model is then for the nodes of its graph alone.
+        structure: A channel with one weight per node. The model then works only on the nodes of its graph.
         residual: Give the second layer a linear map of the features too, as ACM-GCN++ does.
         window: Number of epochs of :class:`unifilter.training.LossWindow`.
     """
@@ -125,7 +125,7 @@ class ACMGCNMethod(Method):
 
 @dataclass(frozen=True, kw_only=True)
 class ACMIIGCNMethod(ACMGCNMethod):
-    """ACM-GCN that filters what comes out of the ReLU."""
+    """ACM-GCN that filters after the ReLU."""
 
     name: ClassVar[str] = "acmii-gcn"
     presets = _ACMII

@@ -51,7 +51,7 @@ class APPNPMethod(Method):
         return APPNP(**self.sizes(shape))
 
     def sizes(self, shape: ModelShape) -> dict[str, Any]:
-        """The arguments that all three networks have."""
+        """The common arguments of the three networks."""
         return {
             "in_channels": shape.in_channels,
             "out_channels": shape.num_outputs,
@@ -99,7 +99,7 @@ class GNNHFMethod(APPNPMethod):
     """APPNP with a high-pass restart; see :class:`unifilter.nn.GNNHF`. Its other settings are those of APPNP.
 
     Attributes:
-        beta: How much the restart favors high frequencies.
+        beta: Strength of high frequencies in the restart.
     """
 
     name: ClassVar[str] = "gnn-hf"

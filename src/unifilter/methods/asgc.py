@@ -29,7 +29,7 @@ _PUBLISHED: dict[str, dict[str, Any]] = {
     name: {"refit": True} for name in ("cora", "citeseer", "pubmed", "actor", "chameleon", "squirrel")
 }
 
-# The logit of a class that no training node has: far below any other, and a number.
+# The logit of a class without training nodes: finite, and far below any other.
 _NEVER = -1e4
 
 
@@ -46,7 +46,7 @@ class ASGCMethod(Method):
     Attributes:
         hops: The degree K; ``None`` tries 1, 2, 4 and 8 on the validation nodes, as the authors do.
         ridge: The penalty :math:`\rho`; ``None`` tries powers of ten from 1e-4 to 1, as the authors do.
-        inverse_regularization: Of the logistic regression, scikit-learn's ``C``.
+        inverse_regularization: Inverse regularization strength of the logistic regression, scikit-learn's ``C``.
         refit: Fit the logistic regression again on training and validation nodes once the validation score is taken, as
             the authors do. Methods that only look at validation labels to stop are at a disadvantage then.
     """
@@ -154,7 +154,7 @@ def _coordinates(tridiagonal: Tridiagonal, beta: Tensor) -> Tensor:
 def _fit_logistic(
     model: nn.Linear, x: Tensor, labels: Tensor, weights: np.ndarray | None, inverse_regularization: float
 ) -> None:
-    """Logistic regression by scikit-learn, its weights put into the linear layer."""
+    """Fit the linear layer by scikit-learn's logistic regression."""
     from sklearn.linear_model import LogisticRegression
 
     regression = LogisticRegression(C=inverse_regularization, max_iter=1000)

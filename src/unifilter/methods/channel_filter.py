@@ -1,4 +1,4 @@
-"""What OptBasisGNN and FavardGNN share as methods: a linear layer, a filter of every hidden channel, a linear layer."""
+"""Base of the methods OptBasisGNN and FavardGNN: a linear layer, a filter per hidden channel, a linear layer."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from unifilter.nn.channel_filter import ChannelFilter
 
 @dataclass(frozen=True, kw_only=True)
 class ChannelFilterMethod(Method):
-    """A learned weight per hop and hidden channel; a subclass says on which basis.
+    """A learned weight per hop and hidden channel; a subclass defines the basis.
 
     Attributes:
         hops: Number of hops K.
         hidden_channels: Number of hidden channels.
-        dropout: On the input and in front of the last layer.
-        hidden_dropout: On the hidden channels.
+        dropout: Dropout on the input and before the last layer.
+        hidden_dropout: Dropout on the hidden channels.
         lr, weight_decay: Learning rate and weight decay of the linear layers.
         filter_lr, filter_weight_decay: Learning rate and weight decay of the weights.
         patience: Number of epochs without a better validation score.

@@ -43,8 +43,8 @@ class ChebNetIIMethod(DecoupledMethod):
     Attributes:
         filter_lr, filter_weight_decay: Learning rate and weight decay of the values :math:`g_j`.
         num_layers: Number of layers of the MLP.
-        batch_norm: Batch normalization in it.
-        operator: What the Chebyshev polynomials are taken of: ``"laplacian"``, :math:`\mathbf{L} - \mathbf{I}`; or
+        batch_norm: Whether the MLP has batch normalization.
+        operator: Matrix of the Chebyshev polynomials: ``"laplacian"``, :math:`\mathbf{L} - \mathbf{I}`; or
             ``"adjacency"``, :math:`\tilde{\mathbf{P}}` with self-loops, as the authors do on Penn94.
         non_negative: Whether values below zero count as zero.
         stop: ``"window"`` stops as GPR-GNN does; ``"best"`` trains to the end and keeps the best validation score.

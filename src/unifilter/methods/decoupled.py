@@ -1,4 +1,4 @@
-"""What GPR-GNN and its successors share: features are transformed first, and the logits are filtered then."""
+"""Base of GPR-GNN and its successors: features are transformed first, and then the logits are filtered."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class DecoupledMethod(Method):
     filter_dropout: float = 0.5
 
     def sizes(self, shape: ModelShape) -> dict[str, Any]:
-        """The arguments that all these networks have."""
+        """The common arguments of these networks."""
         return {
             "in_channels": shape.in_channels,
             "out_channels": shape.num_outputs,
@@ -42,7 +42,7 @@ class DecoupledMethod(Method):
         }
 
     def parameter_groups(self, model: DecoupledFilter) -> list[dict[str, Any]]:
-        # Where a method has no rates of its own for the filter: the learning rate of the MLP, and no weight decay.
+        # Defaults for the filter: the learning rate of the MLP, and no weight decay.
         filter_lr = getattr(self, "filter_lr", self.lr)
         filter_weight_decay = getattr(self, "filter_weight_decay", 0.0)
         return model.parameter_groups(self.lr, self.weight_decay, filter_lr, filter_weight_decay)

@@ -30,7 +30,7 @@ class EvenNetMethod(DecoupledMethod):
     The weights start at :math:`\alpha (1-\alpha)^{2k}`, and unlike those of PageRank do not sum to 1.
 
     Attributes:
-        alpha: Of the weights at the start.
+        alpha: Parameter of the initial weights.
         filter_lr: Learning rate of the weights, which have no weight decay.
         patience: Number of epochs without a lower validation loss.
     """

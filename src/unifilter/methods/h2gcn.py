@@ -63,5 +63,5 @@ class H2GCNMethod(Method):
         return H2GCN(shape.in_channels, self.hidden_channels, shape.num_outputs, self.rounds, self.relu, self.dropout)
 
     def stop_rule(self) -> Patience:
-        # Of equally good epochs the last one, as the authors do.
+        # Among equally good epochs the last one, as the authors do.
         return Patience(self.patience, ties=True)

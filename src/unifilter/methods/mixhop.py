@@ -35,11 +35,11 @@ class MixHopMethod(Method):
         hidden_channels: Width of the hidden layer, all powers together; ``None`` trains 64 and 192, and keeps the
             better.
         hops: Highest power of the propagation matrix.
-        input_dropout, dropout: On the input, and on the hidden layer.
+        input_dropout, dropout: Dropout on the input, and on the hidden layer.
         lr_decay: Share of the initial learning rate that is taken off after every epoch.
         weight_decay: Weight decay of the weights that multiply features; twice the factor of a penalty on their
             squares.
-        score_decay: Of the scores that weigh the powers of the output.
+        score_decay: Weight decay of the scores that weight the powers of the output.
         patience: Number of epochs without a better validation score.
     """
 

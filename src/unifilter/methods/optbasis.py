@@ -81,6 +81,6 @@ class OptBasisMethod(ChannelFilterMethod):
     def build(self, problem: Problem) -> Learner:
         learner = super().build(problem)
         x, graph = problem.workspace.inputs(self.features), problem.workspace.graph()
-        # The basis belongs to the hidden channels as training leaves them.
+        # The basis is that of the hidden channels after training.
         learner.finish = partial(cast(OptBasisGNN, learner.model).remember_basis, x, graph)
         return learner

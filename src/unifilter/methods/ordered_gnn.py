@@ -1,4 +1,4 @@
-"""Ordered GNN: gates that say, chunk by chunk, up to which hop a node listens."""
+"""Ordered GNN: gates that select, chunk by chunk, the hops that a node receives."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ class OrderedGNNMethod(Method):
     Attributes:
         hidden_channels, num_layers, num_input_layers, chunk_channels, shared_gate, dropout, hop_dropout: Arguments of
             the network.
-        weight_decay: Of gates and norms of the hops.
-        linear_weight_decay: Of the layers before and after the hops.
+        weight_decay: Weight decay of gates and norms of the hops.
+        linear_weight_decay: Weight decay of the layers before and after the hops.
         patience: Number of epochs without a better validation score.
     """
 

@@ -83,7 +83,7 @@ class SGCMethod(Method):
 
 
 class _LastEpoch:
-    """No early stop: the last weights are the ones that count."""
+    """No early stopping: the last weights are kept."""
 
     def step(self, score: float, loss: float) -> tuple[bool, bool]:
         return True, False

@@ -47,16 +47,17 @@ _PUBLISHED: dict[str, dict[str, Any]] = {
 class SpecformerMethod(Method):
     """Filters whose eigenvalues a transformer writes; see :class:`unifilter.nn.specformer.Specformer`.
 
-    The response is known at the eigenvalues of the graph and interpolated between them. Where only the ends of the
-    spectrum were computed it says nothing about what lies between.
+    The response is known at the eigenvalues of the graph and interpolated between them. If only the ends of the
+    spectrum were computed, the response between them is unknown.
 
     Attributes:
         hidden_channels, num_layers, heads, norm: Arguments of the network.
-        attention_dropout, dropout, filter_dropout: In the transformer, on the features, and on what a filter sums up.
+        attention_dropout, dropout, filter_dropout: Dropout in the transformer, on the features, and on the terms of a
+            filter.
         ends: How many of the smallest and largest eigenvalues; ``None`` takes all, or on graphs of more than 8,000
             nodes as many as :func:`unifilter.factorization.eigendecomposition.eigenpairs` does.
         patience: Number of epochs without a lower validation loss.
-        keep: Which epoch's weights are kept: the one with the best validation ``"score"`` or ``"loss"``. The authors'
+        keep: Criterion of the best epoch: validation ``"score"`` or ``"loss"``. The authors'
             code prints the test score of both, and does not say which one is reported.
     """
 

@@ -1,4 +1,4 @@
-"""AdaptKry: powers of a propagation matrix whose self-loops are chosen, one weight each, then an MLP."""
+"""AdaptKry: powers of a propagation matrix with chosen self-loops, one weight per power, then an MLP."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ class AdaptKry(GraphModule):
         return BasisRows(powers, None, torch.arange(graph.num_nodes, device=powers.device))
 
     def forward_rows(self, rows: BasisRows) -> Tensor:
-        """Logits from rows that were computed before, of some nodes or all."""
+        """Logits from precomputed rows of some or all nodes."""
         logits: Tensor = self.head(rows if self.combine == "weights" else rows.dense().flatten(1))
         return logits
 
@@ -119,7 +119,7 @@ class AdaptKry(GraphModule):
     def parameter_groups(
         self, lr: float, weight_decay: float, filter_lr: float, filter_weight_decay: float
     ) -> list[dict[str, Any]]:
-        """Groups for a torch optimizer: the MLP, and the weights of the hops where there are any."""
+        """Parameter groups for a torch optimizer: the MLP, and the weights of the hops, if any."""
         if isinstance(self.head, UniFilter):
             return self.head.parameter_groups(lr, weight_decay, filter_lr, filter_weight_decay)
         return [{"params": list(self.head.parameters()), "lr": lr, "weight_decay": weight_decay}]

@@ -20,7 +20,7 @@ class RestartFilter(DecoupledFilter):
         z^{(0)} = s(\tilde{\mathbf{P}})\,\mathrm{MLP}(x), \qquad
         z^{(k+1)} = c\,\tilde{\mathbf{P}} z^{(k)} + \alpha z^{(0)},
 
-    where :math:`\tilde{\mathbf{P}}` has self-loops. The filter is a polynomial that is known before training.
+    where :math:`\tilde{\mathbf{P}}` has self-loops. The filter is a fixed polynomial.
 
     Args:
         in_channels: Number of features.

@@ -60,7 +60,7 @@ class ASGC(GraphModule):
         return self.forward_filtered(rows)
 
     def forward_filtered(self, rows: Tensor) -> Tensor:
-        """Logits from what is precomputed: the filtered features of some rows."""
+        """Logits from precomputed rows of filtered features."""
         logits: Tensor = self.linear(rows)
         return logits
 

@@ -1,4 +1,4 @@
-"""Attention with dropout, some queries at a time: memory grows with the number of keys, not with its square."""
+"""Attention with dropout in blocks of queries: memory grows linearly with the number of keys, not quadratically."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from torch.autograd.function import once_differentiable
 from unifilter.kernels.dropout import drop_rows_into
 from unifilter.kernels.random_bits import draw_seed
 
-# Weights worked on together: few enough to stay in the cache, and enough that waking threads does not matter.
+# Weights per block: few enough for the cache, and enough to hide the cost of waking threads.
 _WEIGHTS_AT_ONCE = 1 << 20
 
 
 def attention(queries: Tensor, keys: Tensor, values: Tensor, p: float = 0.0) -> Tensor:
     r"""``dropout(softmax(q k^T / sqrt(channels))) v`` for each head; all three are ``[heads, length, channels]``.
 
-    The backward pass makes weights and mask again instead of storing them. The seed of the mask is torch's.
+    The backward pass recomputes weights and mask instead of storing them. The seed of the mask comes from torch.
     """
-    # A factor of the queries costs less than one of the weights.
+    # Scaling the queries costs less than scaling the weights.
     scaled = queries * queries.shape[2] ** -0.5
     return _Attention.apply(scaled, keys, values, p, draw_seed() if p > 0 else 0)  # type: ignore[no-any-return,no-untyped-call]
 
@@ -44,7 +44,7 @@ class _Attention(torch.autograd.Function):
         queries, keys, values, result = ctx.saved_tensors
         p, seed = ctx.mask
         of_queries, of_keys, of_values = torch.empty_like(queries), torch.zeros_like(keys), torch.zeros_like(values)
-        # What all scores of a query have in common changes nothing: the mean of their gradients, which is this.
+        # The softmax ignores a constant added to all scores of a query, so the mean of their gradients is subtracted.
         means = (grad * result).sum(dim=2, keepdim=True)
         for head, part, first_row, weights, scores in _parts(queries, keys):
             _weigh(queries[head, part], keys[head], scores, weights)

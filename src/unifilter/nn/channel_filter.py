@@ -1,4 +1,4 @@
-"""What OptBasisGNN and FavardGNN share: each hidden channel has a polynomial basis and a filter of its own."""
+"""Base of OptBasisGNN and FavardGNN: each hidden channel has its own polynomial basis and its own filter."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class ChannelFilter(GraphModule):
 
     .. math:: z_c = \sum_{k=0}^{K} \alpha_{kc} v_k(h_c), \qquad h = \mathrm{ReLU}(x \mathbf{W}_1 + b_1).
 
-    A subclass says in :meth:`vectors` what :math:`v_0, \dots, v_K` are. :math:`\alpha` starts at 1 for k = 0 and at 0
+    A subclass defines :math:`v_0, \dots, v_K` in :meth:`vectors`. :math:`\alpha` starts at 1 for k = 0 and at 0
     for the others.
 
     Args:
@@ -61,7 +61,7 @@ class ChannelFilter(GraphModule):
         nn.init.ones_(self.filter_weights[0])
 
     def hidden(self, x: Features) -> Tensor:
-        """The channels that are filtered, ``[num_nodes, hidden_channels]``."""
+        """The hidden channels before the filter, ``[num_nodes, hidden_channels]``."""
         hidden = torch.relu(self.input(x, self.dropout if self.training else 0.0))
         return dropout(hidden, self.hidden_dropout if self.training else 0.0)
 

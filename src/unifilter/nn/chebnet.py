@@ -17,8 +17,8 @@ class ChebNet(GraphModule):
     "Convolutional Neural Networks on Graphs with Fast Localized Spectral Filtering" (2016).
 
     :math:`\hat{\mathbf{L}} = 2\mathbf{L}/\lambda_{\max} - \mathbf{I}` with :math:`\lambda_{\max} = 2`, which is
-    :math:`-\mathbf{P}`. A layer computes what PyG's ``ChebConv`` with K + 1 terms does, but projects before it
-    propagates: a product with the graph has as many columns as the layer has outputs, not as there are features.
+    :math:`-\mathbf{P}`. A layer is equivalent to PyG's ``ChebConv`` with K + 1 terms, but projects before it
+    propagates: a product with the graph has one column per output of the layer, not per feature.
 
     Args:
         in_channels: Number of features.

@@ -12,10 +12,10 @@ from unifilter.nn.sparse_rows import SparseRows
 
 
 class Convolution(nn.Module):
-    r"""The map :math:`x \mapsto \mathbf{P} (x \mathbf{W}) + b`. The product with the graph is as narrow as the output.
+    r"""The map :math:`x \mapsto \mathbf{P} (x \mathbf{W}) + b`. The product with the graph has the width of the output.
 
     Args:
-        in_channels, out_channels: Widths.
+        in_channels, out_channels: Widths of input and output.
         initialization: ``"glorot"`` weights and a bias of zero, or both ``"uniform"`` within
             :math:`\pm 1/\sqrt{\text{out}}`, as in Kipf's code for PyTorch.
     """

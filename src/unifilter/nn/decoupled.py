@@ -1,4 +1,4 @@
-"""Models that transform each node's features first and filter the result then: GPR-GNN and its successors."""
+"""Models that transform each node's features first and then filter the result: GPR-GNN and its successors."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from unifilter.nn.polynomial_filter import filter_response, filter_signal
 
 
 class DecoupledFilter(GraphModule):
-    r"""An MLP down to the classes, then one polynomial filter for all of them:
+    r"""An MLP with one output per class, then one polynomial filter for all outputs:
 
     .. math::
         y = \sum_k w_k \, p_k(\mathbf{P}) \, \mathrm{dropout}(\mathrm{MLP}(x))
 
-    The MLP is dropout, linear map, ReLU, dropout, linear map. The products with the graph have as many columns
-    as there are classes, and there are K of them, whatever the polynomials: their weights are changed to weights on
-    Chebyshev polynomials first.
+    The MLP is dropout, linear map, ReLU, dropout, linear map. Each of the K products
+    with the graph has one column per class, for any polynomials: the weights are first converted to weights on
+    Chebyshev polynomials.
 
     Args:
         in_channels: Number of features.
         out_channels: Number of classes.
         basis: The polynomials :math:`p_k`.
-        weights: Where the filter's weights start, one for each polynomial.
+        weights: Initial weights of the filter, one per polynomial.
         hops: Degree K.
         hidden_channels: Width of the hidden layers.
         num_layers: Number of linear maps.
@@ -39,10 +39,10 @@ class DecoupledFilter(GraphModule):
         filter_dropout: Dropout between MLP and filter.
         batch_norm: Normalize the hidden layers over all nodes, after their ReLU; there is no dropout on the input then.
         non_negative: Whether weights below zero count as zero.
-        mirrored: Filter with :math:`p_k(-\mathbf{P})`, so that :math:`\lambda` and :math:`2 - \lambda` change places.
+        mirrored: Filter with :math:`p_k(-\mathbf{P})`, so that :math:`\lambda` and :math:`2 - \lambda` are exchanged.
         self_loops: ``"remove"`` them from the graph, or ``"add"`` one to every node.
         bias: Whether the linear maps have a bias.
-        learned: Whether the filter's weights are learned, or stay where they start.
+        learned: Whether the filter's weights are learned or fixed at their initial values.
 
     Shapes:
         - input: features ``[num_nodes, in_channels]``, dense or sparse, and ``edge_index`` ``[2, num_edges]``
@@ -130,7 +130,7 @@ class DecoupledFilter(GraphModule):
 
     @property
     def hop_weights(self) -> Tensor | None:
-        """The learned weight of each polynomial, ``[m]``; ``None`` where they are not learned."""
+        """The learned weight of each polynomial, ``[m]``; ``None`` for fixed weights."""
         return self._weights() if self.learned else None
 
     def response(self, lam: Tensor) -> Tensor:
@@ -140,7 +140,7 @@ class DecoupledFilter(GraphModule):
     def parameter_groups(
         self, lr: float, weight_decay: float, filter_lr: float, filter_weight_decay: float
     ) -> list[dict[str, Any]]:
-        """Groups for a torch optimizer: the MLP, and the filter where it is learned."""
+        """Parameter groups for a torch optimizer: the MLP, and the filter if it is learned."""
         mlp = [*self.layers.parameters(), *self.norms.parameters()]
         of_mlp = {"params": mlp, "lr": lr, "weight_decay": weight_decay}
         if not self.learned:

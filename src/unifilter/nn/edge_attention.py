@@ -1,4 +1,4 @@
-"""Sums over neighbors whose weights a model computes from both ends of an edge: one number an edge is all they take."""
+"""Sums over neighbors with weights from both ends of an edge, in memory of one number per edge."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class EdgeRows:
     Row ``i`` lists the nodes ``j`` that send messages to node ``i``. Vectors with a number per entry are in this order.
 
     Args:
-        starts: Where each row begins among the entries ``[num_nodes + 1]``.
+        starts: Start of each row among the entries ``[num_nodes + 1]``.
         columns: The column of each entry.
 
     Example:
@@ -126,7 +126,7 @@ class _Softmax(torch.autograd.Function):
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
         (weights,) = ctx.saved_tensors
         scaled = weights * grad
-        # What all scores of a row have in common changes nothing.
+        # The softmax ignores a constant added to all scores of a row.
         means = ctx.edges.row_sums(scaled).index_select(0, ctx.edges.rows)
         return scaled.addcmul_(weights, means, value=-1), None
 

@@ -21,7 +21,7 @@ class EvenNet(DecoupledFilter):
         out_channels: Number of classes.
         hops: Highest degree K.
         hidden_channels: Width of the MLP.
-        alpha: Where the weights start.
+        alpha: Parameter of the initial weights.
         dropout: Dropout in the MLP.
         filter_dropout: Dropout between MLP and filter.
 

@@ -1,4 +1,4 @@
-"""FavardGNN: each hidden channel learns the polynomial basis that it is filtered with."""
+"""FavardGNN: each hidden channel learns the polynomial basis of its filter."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from unifilter.nn.channel_filter import ChannelFilter, Propagate
 
-# The authors' bound of the divisors.
+# The authors' lower bound of the divisors.
 _SMALLEST_SCALE = 0.01
 
 
@@ -23,7 +23,7 @@ class FavardGNN(ChannelFilter):
 
     whose :math:`\gamma` and :math:`s` are learned for every channel. By Favard's theorem each such recurrence gives
     polynomials that are orthonormal for some weight, and every weight has one. :math:`\gamma` starts at 0 and :math:`s`
-    at 1; an :math:`s` below 0.01 counts as 0.01.
+    at 1; an :math:`s` below 0.01 is replaced by 0.01.
 
     Args:
         in_channels: Number of features.

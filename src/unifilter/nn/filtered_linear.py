@@ -1,4 +1,4 @@
-"""A linear layer with polynomial filters on its output, whose input may be wide and sparse."""
+"""A linear layer for wide and sparse inputs, with polynomial filters on its output."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from unifilter.kernels.propagate import chebyshev_pair, chebyshev_split, chebysh
 from unifilter.nn.graph_module import Features
 from unifilter.nn.sparse_rows import SparseRows
 
-# Columns of the output that are worked on together: bounds the work space.
+# Columns of the output per block. It bounds the work space.
 _COLUMNS = 32
 
 
 def filtered_linear(graph: Graph, x: Features, weight: Tensor, scales: Tensor, filters: Tensor) -> Tensor:
     r"""The sum :math:`\sum_t f_t(\mathbf{P})\, X D_t W^\top`, differentiable in ``weight`` and ``filters``.
 
-    A filter commutes with what multiplies the features from the right. So the product with the weights comes first, and
-    the products with the graph are as wide as the output, however wide the features are. The filters are symmetric:
-    the backward pass applies the same ones to the gradient. It computes :math:`X D_t W^\top` again instead of keeping
-    it, and both passes work on a few columns at a time, so nothing is kept but features and output.
+    A filter commutes with matrices that multiply the features from the right. So the product with the weights comes
+    first, and the products with the graph have the width of the output, for any width of the features. The filters are
+    symmetric, so the backward pass applies the same filters to the gradient. It recomputes :math:`X D_t W^\top`, and
+    both passes process a few columns at a time, so only the features and the output are stored.
 
     Args:
         graph: The graph, on the device of the features.

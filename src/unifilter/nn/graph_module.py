@@ -1,4 +1,4 @@
-"""What every model on a graph shares: it is called as PyG's models are, and can be asked what it learned."""
+"""Base class of all models on graphs, with the signature of PyG's models and access to the learned filter."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ from unifilter.bases import Basis, Tridiagonal
 from unifilter.graph import Graph, SelfLoops, as_graph
 from unifilter.nn.sparse_rows import SparseRows
 
-# Features as a model takes them: dense, a torch CSR tensor, or its faster form.
+# Features for a model: a dense tensor, a torch CSR tensor, or the faster SparseRows.
 Features = Tensor | SparseRows
-# A graph as a model takes it: PyG's edge_index, or a Graph, which is ready to use.
+# A graph for a model: PyG's edge_index, or a prepared Graph.
 EdgeIndex = Tensor | Graph
 
 
 class GraphModule(nn.Module):
-    r"""A model with ``forward(x, edge_index, edge_weight=None)``, which gives logits of every node.
+    r"""A model with ``forward(x, edge_index, edge_weight=None)``, which returns the logits of every node.
 
     ``edge_index`` is PyG's ``[2, num_edges]`` tensor with optional weights, or a :class:`unifilter.Graph`. The model
     normalizes inside, with :math:`\mathbf{P} = \mathbf{D}^{-1/2}\mathbf{A}\mathbf{D}^{-1/2}`; self-loops are removed or
-    added as its paper says (``self_loops``). An ``edge_index`` is taken as undirected. A directed
-    :class:`unifilter.Graph` is taken by models with ``takes_directed`` and refused by the others. The graph of the last
-    ``edge_index`` is kept, so full-batch training prepares it once.
+    added as in its paper (``self_loops``). An ``edge_index`` is treated as undirected. Models with ``takes_directed``
+    accept a directed :class:`unifilter.Graph`, and other models refuse it. The graph of the last ``edge_index`` is
+    cached, so full-batch training prepares it once.
 
-    Parameters and buffers are all that a trained model needs: ``state_dict()`` and ``load_state_dict()`` keep it.
+    Parameters and buffers contain the whole trained model, for ``state_dict()`` and ``load_state_dict()``.
     """
 
-    # Buffers whose shape is only known once the model has seen data.
+    # Buffers with a shape that depends on the data.
     lazy_buffers: ClassVar[tuple[str, ...]] = ()
     self_loops: SelfLoops = "remove"
-    # Whether it can be given a directed graph. What relies on a symmetric matrix cannot.
+    # Whether the model accepts directed graphs. Models that need a symmetric matrix do not.
     takes_directed: ClassVar[bool] = False
-    # How many nodes it has weights of their own for, and cannot do without; None for a model of any graph.
+    # Number of nodes for a model with one weight per node; None for a model of any graph.
     num_nodes: int | None = None
 
     def __init__(self) -> None:
@@ -55,24 +55,24 @@ class GraphModule(nn.Module):
 
     @property
     def hop_weights(self) -> Tensor | None:
-        """One learned weight per basis vector ``[m]``, or per vector and channel ``[m, channels]``, if there are."""
+        """One learned weight per basis vector ``[m]``, or per vector and channel ``[m, channels]``, if any."""
         return None
 
     @property
     def basis(self) -> Basis | None:
-        """The basis that :attr:`hop_weights` belong to, where it adapts to the features."""
+        """The basis of :attr:`hop_weights`, if it adapts to the features."""
         return None
 
     @property
     def tridiagonal(self) -> Tridiagonal | None:
-        """The factorization of the features that the filter was learned on, where it was learned on one."""
+        """The factorization of the training features, if the filter was learned on one."""
         return None
 
     def node_inputs(self, x: Features, edge_index: EdgeIndex, edge_weight: Tensor | None = None) -> Tensor:
-        """What graph and features come to in evaluation: one row for each node, which the rest reads on its own.
+        """The input of the row-wise part of the model in evaluation: one row per node, from graph and features.
 
-        ``model.on_node_inputs(model.node_inputs(x, edge_index))`` is ``model(x, edge_index)``. Models that look at
-        neighbors behind their layers have no such rows.
+        ``model.on_node_inputs(model.node_inputs(x, edge_index))`` is ``model(x, edge_index)``. Models that
+        use neighbors after their first layer have no such rows.
         """
         raise ValueError(
             f"{type(self).__name__} looks at the neighbors of a node behind its layers, so there are no rows that hold "
@@ -80,7 +80,7 @@ class GraphModule(nn.Module):
         )
 
     def on_node_inputs(self, rows: Tensor) -> Tensor:
-        """Logits from rows of :meth:`node_inputs`, each computed on its own."""
+        """Logits from rows of :meth:`node_inputs`, computed row by row."""
         raise NotImplementedError
 
     def graph_of(self, x: Features, edge_index: EdgeIndex, edge_weight: Tensor | None = None) -> Graph:
@@ -98,11 +98,11 @@ class GraphModule(nn.Module):
         return self._prepared.graph
 
     def check_nodes(self, num_nodes: int, name: str) -> None:
-        """Refuse a graph with other nodes than those that this model has weights for.
+        """Raise an error for a graph whose number of nodes does not match the node weights of this model.
 
         Args:
-            num_nodes: Of the graph.
-            name: What the model is called.
+            num_nodes: Number of nodes of the graph.
+            name: Name of the model.
         """
         if self.num_nodes is not None and num_nodes != self.num_nodes:
             raise ValueError(
@@ -111,7 +111,7 @@ class GraphModule(nn.Module):
             )
 
     def derived(self, name: str, make: Callable[[Graph], Any]) -> Any:
-        """What ``make`` computes from the graph of the last :meth:`graph_of`, computed once for each graph."""
+        """The result of ``make`` for the graph of the last :meth:`graph_of`, computed once per graph."""
         prepared = self._prepared
         if prepared is None:
             raise ValueError("there is no graph yet: call graph_of first")
@@ -129,17 +129,17 @@ class GraphModule(nn.Module):
         super()._load_from_state_dict(state_dict, prefix, *rest)
 
     def __getstate__(self) -> dict[str, Any]:
-        # The prepared graph is found again, and a weak reference cannot be stored.
+        # The prepared graph is not stored: it can be prepared again, and a weak reference cannot be pickled.
         return {**self.__dict__, "_prepared": None}
 
 
 class _Prepared:
-    """A graph, and the tensors that it was made from as they were then."""
+    """A graph, and the versions of the tensors it was made from."""
 
     def __init__(self, edge_index: EdgeIndex, edge_weight: Tensor | None, graph: Graph) -> None:
         self._sources = [(weakref.ref(one), _version(one)) for one in (edge_index, edge_weight) if one is not None]
         self.graph = graph
-        # What a model computes from the graph once, such as eigenvectors.
+        # Results that a model computes once per graph, such as eigenvectors.
         self.derived: dict[str, Any] = {}
 
     def is_of(self, edge_index: EdgeIndex, edge_weight: Tensor | None) -> bool:
@@ -151,5 +151,5 @@ class _Prepared:
 
 
 def _version(source: EdgeIndex) -> int:
-    """Counts the changes in place of a tensor; a graph never changes."""
+    """Number of in-place changes of a tensor; a graph never changes."""
     return source._version if isinstance(source, Tensor) else 0

@@ -1,4 +1,4 @@
-"""Initial weights by their name."""
+"""Initial weights by name."""
 
 from __future__ import annotations
 

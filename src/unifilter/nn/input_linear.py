@@ -1,4 +1,4 @@
-"""The layer that reads the features, which may be sparse: then only their entries are touched."""
+"""The first layer of a model. For sparse features it processes only the stored entries."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class InputLinear(nn.Linear):
 
 
 def as_input(x: Features) -> Features:
-    """Features as the first layer takes them: a sparse tensor as :class:`SparseRows`, or dense on other devices."""
+    """Features for the first layer: a sparse tensor as :class:`SparseRows` on the CPU, dense on other devices."""
     if isinstance(x, SparseRows) or x.layout == torch.strided:
         return x
     rows = x if x.layout == torch.sparse_csr else x.to_sparse_csr()
@@ -38,7 +38,7 @@ def as_dense(x: Features) -> Tensor:
 
 
 def drop_features(x: Features, rate: float) -> Features:
-    """Dropout; the same seed drops the same of sparse features and of dense ones."""
+    """Dropout; the same seed drops the same entries of sparse and of dense features."""
     x = as_input(x)
     if not isinstance(x, SparseRows):
         return dropout(x, rate)

@@ -1,4 +1,4 @@
-"""JacobiConv: a linear model with a filter of its own for each class."""
+"""JacobiConv: a linear model with one filter per class."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class JacobiConv(GraphModule):
     Args:
         in_channels: Number of features.
         out_channels: Number of classes.
-        basis: The polynomials; by default those with a = b = 1.
+        basis: The polynomials. Default: Jacobi polynomials with a = b = 1.
         hops: Degree K.
         alpha: The bound :math:`\bar\alpha` of the factors.
         dropout: Dropout on the features.
@@ -95,7 +95,7 @@ class JacobiConv(GraphModule):
     def parameter_groups(
         self, lrs: tuple[float, float, float], weight_decays: tuple[float, float, float]
     ) -> list[dict[str, Any]]:
-        """Groups for a torch optimizer: the linear map, the factors, the weights."""
+        """Parameter groups for a torch optimizer: the linear map, the factors, the weights."""
         groups = [list(self.linear.parameters()), [self.eta], [self.beta]]
         return [
             {"params": group, "lr": lr, "weight_decay": weight_decay}

@@ -1,4 +1,4 @@
-"""UniBasis whose mixture and angle are learned by gradient."""
+"""UniBasis with a mixture and an angle that are learned by gradient descent."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from unifilter._internal.checks import check_fraction
 from unifilter.bases import Monomial, Tridiagonal, Uni
 from unifilter.bases.heterophily import heterophily_coefficients
 
-# A sigmoid hardly moves near 0 and 1: start no closer than this.
+# A sigmoid is nearly flat near 0 and 1: initial values keep this distance.
 _MARGIN = 0.02
-# What is learned stays this far from 0 and 1: at h = 1 rounding would leave a root of 0, which has no gradient.
+# Learned values keep this distance from 0 and 1: at h = 1 rounding would give sqrt(0), which has no gradient.
 _CLOSEST = 1e-3
 
 
@@ -22,10 +22,10 @@ class LearnedUniBasis(nn.Module):
     of the size of the graph.
 
     Args:
-        tau: Where :math:`\tau` starts.
-        homophily: Where the angle starts, :math:`\theta = (1-h)\pi/2`.
-        learn_tau: Whether :math:`\tau` is learned or stays.
-        learn_theta: Whether the angle is learned or stays.
+        tau: Initial :math:`\tau`.
+        homophily: Homophily of the initial angle, :math:`\theta = (1-h)\pi/2`.
+        learn_tau: Whether :math:`\tau` is learned or fixed.
+        learn_theta: Whether the angle is learned or fixed.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class LearnedUniBasis(nn.Module):
                 self.register_buffer(f"fixed_{name}", value)
 
     def reset_parameters(self) -> None:
-        """Go back to where what is learned started."""
+        """Reset the learned parameters to their initial values."""
         with torch.no_grad():
             for name, parameter in self.raw.items():
                 parameter.copy_(_raw(parameter.new_tensor(self._start[name])))
@@ -54,7 +54,7 @@ class LearnedUniBasis(nn.Module):
 
     @property
     def homophily(self) -> Tensor:
-        r"""The h that belongs to the angle, :math:`h = 1 - 2\theta/\pi`."""
+        r"""The homophily of the angle, :math:`h = 1 - 2\theta/\pi`."""
         return self._value("homophily")
 
     def _value(self, name: str) -> Tensor:
@@ -70,11 +70,11 @@ class LearnedUniBasis(nn.Module):
         return self.tau * self._powers(tridiagonal) + (1 - self.tau) * rotated
 
     def value(self) -> Uni:
-        """The basis with what was learned until now."""
+        """The basis with the current parameters."""
         return Uni(float(self.tau.detach()), float(self.homophily.detach()))
 
     def _powers(self, tridiagonal: Tridiagonal) -> Tensor:
-        """The homophily basis, which nothing that is learned changes: computed once for each tridiagonal."""
+        """The homophily basis, which has no learned parameters: computed once per tridiagonal."""
         known, powers = self._known_powers
         if known is not tridiagonal.alpha or powers is None:
             powers = Monomial().coefficients(tridiagonal)
@@ -83,5 +83,5 @@ class LearnedUniBasis(nn.Module):
 
 
 def _raw(value: Tensor) -> Tensor:
-    """The parameter that gives a value, or the closest value that it can start from."""
+    """The parameter of a value, or of the closest allowed initial value."""
     return torch.logit((value.clamp(_MARGIN, 1 - _MARGIN) - _CLOSEST) / (1 - 2 * _CLOSEST))

@@ -1,4 +1,4 @@
-"""The MLP behind the filter."""
+"""The MLP after the filter."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from unifilter.nn.input_linear import as_dense
 class MLP(GraphModule):
     r"""Layers :math:`x \mapsto \mathrm{ReLU}(\mathrm{dropout}(x)\mathbf{W})`, the last one without ReLU.
 
-    As in the paper's experiments: no bias, optional batch normalization of the hidden layers, and the input added to
-    the output of every layer whose two widths are the same. Weights start uniform within
-    :math:`\pm 1/\sqrt{\text{out}}`. With ``plain=True`` it is the MLP that papers on polynomial filters compare with:
-    biases, torch's own initial weights, and no input added.
+    As in the paper's experiments: no bias, optional batch normalization of the hidden layers, and a residual
+    connection around every layer with equal input and output widths. Weights start uniform within
+    :math:`\pm 1/\sqrt{\text{out}}`. With ``plain=True`` it is the baseline MLP of papers on polynomial filters: biases,
+    torch's own initial weights, and no residual connections.
 
     Args:
         in_channels: Width of the input.
@@ -31,7 +31,7 @@ class MLP(GraphModule):
         num_layers: Number of layers; 1 is a linear map.
         dropout: Share of the inputs of each layer that are dropped in training.
         batch_norm: Normalize the hidden layers over the batch.
-        plain: Biases and torch's initial weights; the input is not added to any output.
+        plain: Biases and torch's initial weights, without residual connections.
     """
 
     def __init__(
@@ -67,11 +67,11 @@ class MLP(GraphModule):
 
     @property
     def rate(self) -> float:
-        """Share of the inputs of each layer that are dropped now: none in evaluation."""
+        """Current dropout rate of each layer's input, 0 in evaluation."""
         return self.dropout if self.training else 0.0
 
     def forward(self, x: Features, edge_index: EdgeIndex | None = None, edge_weight: Tensor | None = None) -> Tensor:
-        """Logits ``[rows, out_channels]`` from ``[rows, in_channels]``; it does not look at the graph."""
+        """Logits ``[rows, out_channels]`` from ``[rows, in_channels]``; the graph is ignored."""
         dense = dropout(as_dense(x), self.rate)
         return self.behind_first(self.layers[0](dense), dense)
 
@@ -82,13 +82,13 @@ class MLP(GraphModule):
         return self(rows)  # type: ignore[no-any-return]
 
     def forward_on(self, make_input: Callable[..., Tensor]) -> Tensor:
-        """The same on an input that can be made and sent through the first layer at once: training takes less memory.
+        """The forward pass on an input that is computed and passed through the first layer in one step, to save memory.
 
-        In evaluation the module is called as ever, so that hooks on it and its layers see what goes through.
+        In evaluation the module is called as usual, so that hooks on the module and its layers run.
 
         Args:
-            make_input: Gives the input, dropped at :attr:`rate` already; with ``linear=`` the weight of a layer, what
-                that layer makes of it.
+            make_input: Function that returns the input with dropout of :attr:`rate`; with ``linear=`` the weight of a
+                layer, it returns the output of that layer.
         """
         if not self.training:
             return self(make_input())  # type: ignore[no-any-return]
@@ -99,7 +99,7 @@ class MLP(GraphModule):
         return self.behind_first(first(x), x)
 
     def behind_first(self, out: Tensor, x: Tensor | None = None) -> Tensor:
-        """The rest of the way from what the first layer made of ``x``, which only a layer that adds it has to know."""
+        """The later layers, from the output of the first layer; ``x`` is needed only for a residual connection."""
         for norm, layer in zip(self.norms, self.layers[1:], strict=True):
             x = dropout(torch.relu(self._with_input(norm(out), x)), self.rate)
             out = layer(x)

@@ -1,4 +1,4 @@
-"""A layer with a weight for every node, which reads the rows of a graph's matrix as if they were features."""
+"""A layer with one weight per node, which uses the rows of a graph's matrix as features."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from unifilter.nn.sparse_rows import SparseRows
 class NodeLinear(nn.Module):
     r"""The map :math:`\mathbf{A} \mapsto \mathbf{A}\mathbf{W} + b` with a row of :math:`\mathbf{W}` for every node.
 
-    It is :class:`torch.nn.Linear` on ``num_nodes`` features, by a sparse product, and starts as that does.
+    It is :class:`torch.nn.Linear` on ``num_nodes`` features, by a sparse product, with the same initial weights.
 
     Args:
         num_nodes: Number of nodes.

@@ -1,4 +1,4 @@
-"""Normalization of hidden layers by its name."""
+"""Normalization of hidden layers by name."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Norm = Literal["none", "batch", "layer"]
 
 
 def make_norm(norm: Norm, channels: int) -> nn.Module:
-    """``"batch"`` over the nodes, ``"layer"`` over the channels, ``"none"``."""
+    """``"batch"`` normalizes over nodes, ``"layer"`` over channels, ``"none"`` not at all."""
     check_choice("norm", norm, ("none", "batch", "layer"))
     if norm == "batch":
         return nn.BatchNorm1d(channels)

@@ -1,4 +1,4 @@
-"""The matrices that message passing multiplies by, one of each kind for a graph."""
+"""The sparse matrices of message passing, computed once per graph."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from unifilter.nn.sparse_rows import SparseRows
 
 
 def propagation(graph: Graph, dtype: torch.dtype) -> SparseRows:
-    r""":math:`\mathbf{P} = \mathbf{D}^{-1/2}\mathbf{A}\mathbf{D}^{-1/2}`, with loops where the graph has them."""
+    r""":math:`\mathbf{P} = \mathbf{D}^{-1/2}\mathbf{A}\mathbf{D}^{-1/2}`, with the self-loops of the graph."""
     return _kept(
         graph,
         "propagation",
@@ -23,7 +23,7 @@ def propagation(graph: Graph, dtype: torch.dtype) -> SparseRows:
 
 
 def neighbor_mean(graph: Graph, dtype: torch.dtype) -> SparseRows:
-    r""":math:`\mathbf{D}^{-1}\mathbf{A}`: every node takes the mean of its neighbors, and 0 where it has none."""
+    r""":math:`\mathbf{D}^{-1}\mathbf{A}`: the mean over the neighbors of every node, 0 without neighbors."""
 
     def make() -> SparseRows:
         adjacency = graph.adjacency(dtype)
@@ -35,14 +35,14 @@ def neighbor_mean(graph: Graph, dtype: torch.dtype) -> SparseRows:
 
 
 def neighbor_sum(graph: Graph, dtype: torch.dtype) -> SparseRows:
-    r""":math:`\mathbf{A}`: every node takes the sum of its neighbors."""
+    r""":math:`\mathbf{A}`: the sum over the neighbors of every node."""
     return _kept(
         graph, "neighbor sum", dtype, lambda: SparseRows(graph.adjacency(dtype), symmetric=graph.is_undirected)
     )
 
 
 def _kept(graph: Graph, name: str, dtype: torch.dtype, make: Callable[[], SparseRows]) -> SparseRows:
-    """Models of one graph share its matrices, which live as long as the graph."""
+    """A matrix that all models of a graph share, cached for the lifetime of the graph."""
     key = f"{name} {dtype}"
     if key not in graph.cache:
         graph.cache[key] = make()

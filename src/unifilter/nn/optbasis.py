@@ -1,4 +1,4 @@
-"""OptBasisGNN: each hidden channel has the polynomial basis that is orthonormal for it."""
+"""OptBasisGNN: each hidden channel has its own orthonormal polynomial basis."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class OptBasisGNN(ChannelFilter):
     .. math:: z_c = \sum_{k=0}^{K} \alpha_{kc} v_k(h_c), \qquad h = \mathrm{ReLU}(x \mathbf{W}_1 + b_1),
 
     where :math:`v_0, \dots, v_K` are the Lanczos vectors of hidden channel :math:`h_c`; a linear layer follows. The
-    hidden channels change in training and their vectors with them, so nothing can be computed beforehand: the gradient
-    runs through the orthogonalization. :math:`\alpha` starts at 1 for k = 0 and at 0 for the others.
+    hidden channels and their vectors change in training, so nothing can be precomputed: the gradient passes through the
+    orthogonalization. :math:`\alpha` starts at 1 for k = 0 and at 0 for the others.
 
     Args:
         in_channels: Number of features.
@@ -30,16 +30,17 @@ class OptBasisGNN(ChannelFilter):
         dropout: Dropout on the input, and again in front of the last layer.
         hidden_dropout: Dropout on the hidden channels.
         noise: Standard deviation of normal noise added to the hidden channels in training. The published code adds
-            1e-5, which the paper does not mention. It matters: a channel that is zero becomes a random unit vector.
-        noise_in_evaluation: Add the noise in evaluation too, as the published code does. It is the same noise each
-            time, so that a model gives the same answer twice.
+            1e-5, which the paper does not mention. The noise matters: it turns a zero channel into a random unit
+            vector.
+        noise_in_evaluation: Add the noise in evaluation too, as the published code does. The noise is fixed, so
+            that predictions are reproducible.
 
     Shapes:
         - input: features ``[num_nodes, in_channels]``, dense or sparse, and ``edge_index`` ``[2, num_edges]``
         - output: logits ``[num_nodes, out_channels]``
     """
 
-    # Of the hidden channels, as they were when they were last looked at: see `remember_basis`.
+    # Tridiagonal of the hidden channels at the last call of `remember_basis`.
     lazy_buffers = ("alpha", "beta", "norm", "dimension")
     alpha: Tensor | None
     beta: Tensor
@@ -72,7 +73,7 @@ class OptBasisGNN(ChannelFilter):
 
     @torch.no_grad()
     def remember_basis(self, x: Features, edge_index: EdgeIndex, edge_weight: Tensor | None = None) -> None:
-        """Keep the polynomials of the hidden channels as they are now, for :meth:`response`."""
+        """Store the current polynomials of the hidden channels for :meth:`response`."""
         self.eval()
         found = factorize(self.graph_of(x, edge_index, edge_weight), self.hidden(x), self.hops).tridiagonal
         self.alpha, self.beta, self.norm, self.dimension = found.alpha, found.beta, found.norm, found.dimension
@@ -90,7 +91,7 @@ def lanczos_vectors(propagate: Propagate, x: Tensor, hops: int) -> Iterator[Tens
     """The Lanczos vectors of each column, ``v_0`` to ``v_hops``, each ``[num_nodes, channels]``; differentiable.
 
     As in :func:`unifilter.factorize`, the vectors of a column that spans fewer dimensions are zero from there on; the
-    published code divides what rounding left of them by its length instead.
+    published code normalizes their rounding errors instead.
     """
     reached_from = 16 * torch.finfo(x.dtype).eps  # of the squared length
     square = (x * x).sum(dim=0)

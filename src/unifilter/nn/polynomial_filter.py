@@ -22,12 +22,12 @@ def filter_signal(graph: Graph, x: Tensor, weights: Tensor) -> Tensor:
 
     The filter is symmetric, so the gradient of ``x`` is the same filter on the incoming gradient ``g``, and that of
     :math:`w_k` is :math:`\langle T_k(-\mathbf{P}) x, g \rangle = \langle x, T_k(-\mathbf{P}) g \rangle`. One sweep over
-    ``g`` gives both, and nothing but ``x`` is kept from the forward pass.
+    ``g`` gives both, and only ``x`` is kept from the forward pass.
 
     Args:
         graph: The graph, on the device of ``x``.
         x: Dense signal ``[num_nodes, channels]``, float32 or float64.
-        weights: Chebyshev weights ``[K + 1]``, or ``[K + 1, channels]`` where each channel has a filter of its own.
+        weights: Chebyshev weights ``[K + 1]``, or ``[K + 1, channels]`` for a separate filter per channel.
 
     Example:
         >>> import torch
@@ -50,14 +50,14 @@ def filter_signal(graph: Graph, x: Tensor, weights: Tensor) -> Tensor:
 
 
 def filter_response(weights: Tensor, lam: Tensor) -> Tensor:
-    """The same filter as a function of the Laplacian eigenvalue.
+    """The filter as a function of the Laplacian eigenvalue.
 
     Args:
-        weights: As in :func:`filter_signal`.
+        weights: Chebyshev weights as in :func:`filter_signal`.
         lam: Laplacian eigenvalues in [0, 2], any shape.
 
     Returns:
-        ``[*lam.shape, channels]``; one channel where all share a filter.
+        ``[*lam.shape, channels]``; one channel if all channels share a filter.
     """
     if weights.ndim == 1:
         weights = weights[:, None]

@@ -18,13 +18,13 @@ from unifilter.nn.input_linear import as_dense, drop_features
 from unifilter.nn.polynomial_filter import filter_signal
 from unifilter.nn.uni_filter import Factored, UniFilter
 
-# Random combinations of the columns that the recurrence is taken from, where there are many more columns than that.
+# Number of random combinations of the columns that give the recurrence, if there are many more columns.
 _SKETCH = 32
 _WIDE = 256
 
 
 def sketch_for(channels: int) -> int | None:
-    """From how large a sketch the recurrence of so many columns is taken; ``None`` where it is that of all."""
+    """Size of the sketch for a number of columns; ``None`` to use all columns."""
     return _SKETCH if channels > _WIDE else None
 
 
@@ -37,18 +37,19 @@ class SharedUniFilter(UniFilter):
         \Big(\tau \sum_k w_k \mathbf{P}^k\Big) X W + \Big((1-\tau) \sum_k w_k\, q_k(\mathbf{P})\Big) Y W,
 
     and filters commute with :math:`W`. So ``model(x, edge_index)`` multiplies by the weights first, keeping sparse
-    features sparse, and filters at hidden width; or it filters the features themselves where they are narrower. Nothing
-    of the size ``num_nodes x channels x hops`` exists. ``model(rows)`` reads rows that were computed before, as
-    :class:`UniFilter` does; both give the same logits in evaluation.
+    features sparse, and filters at hidden width; or, if the features are narrower, it filters the features themselves.
+    No array has the size ``num_nodes x channels x hops``. ``model(rows)`` reads precomputed rows, as :class:`UniFilter`
+    does; both calls give the same logits in evaluation.
 
-    In training they differ in where dropout falls, for on the graph the filtered features never exist: there it drops
-    the features themselves, of which an entry is kept where both ``basis_dropout`` and ``dropout`` would.
+    In training the calls differ in their dropout, because ``model(x, edge_index)`` never computes filtered features: it
+    drops entries of the features themselves, and keeps an entry if both ``basis_dropout`` and ``dropout`` keep it.
 
     Args:
         in_channels: Number of features.
         out_channels: Number of classes.
         hops: Number of hops K.
-        options: The others of :class:`UniFilter`. ``weights="channel"`` is refused, since it has a polynomial for each.
+        options: Other arguments of :class:`UniFilter`. ``weights="channel"`` is refused, because it needs one polynomial
+            per channel.
 
     Example:
         >>> import torch
@@ -78,14 +79,14 @@ class SharedUniFilter(UniFilter):
 
     @property
     def _recurrence(self) -> _Recurrence:
-        """What follows from the recurrence, which is computed once for as long as its numbers are the same tensor."""
+        """Quantities derived from the recurrence, cached while the recurrence is the same tensor."""
         if self._known is None or not self._known.is_of(self):
             self._known = _Recurrence(self)
         return self._known
 
     def attach(self, tridiagonal: Tridiagonal) -> None:
         super().attach(tridiagonal)
-        # One column stands for all.
+        # One column represents all columns.
         self.alpha, self.beta = tridiagonal.alpha[:, :1].clone(), tridiagonal.beta[:, :1].clone()
 
     def forward(
@@ -99,7 +100,7 @@ class SharedUniFilter(UniFilter):
         return self.on_graph(graph, x)
 
     def on_graph(self, graph: Graph, x: Features) -> Tensor:
-        """Logits of all nodes with the recurrence that the model has, whatever the graph."""
+        """Logits of all nodes of any graph, with the stored recurrence."""
         if x.shape[1] != self.in_channels:
             raise ValueError(
                 f"x has {x.shape[1]} feature columns, but the model was made for {self.in_channels}: "
@@ -109,14 +110,14 @@ class SharedUniFilter(UniFilter):
         of_basis, of_input = (self.basis_dropout, self.mlp.dropout) if self.training else (0.0, 0.0)
         scales, filters = self._terms()
         if self.in_channels <= first.out_features:
-            # Each column has the filter that its length makes of the terms.
+            # The filter of each column combines the terms by the column length.
             x = as_dense(drop_features(x, of_basis))
             return self.mlp(filter_signal(graph, x, filters.to(scales).T @ scales))  # type: ignore[no-any-return]
         x = drop_features(x, 1 - (1 - of_basis) * (1 - of_input))
         return self.mlp.behind_first(filtered_linear(graph, x, first.weight, scales, filters))
 
     def _look_at(self, graph: Graph, x: Tensor) -> None:
-        """Take the recurrence of features, unless it is that of the last call."""
+        """Compute the recurrence of the features, unless they are those of the last call."""
         if self._factored is not None and self._factored.is_of(graph, x):
             return
         if x.requires_grad:
@@ -127,8 +128,8 @@ class SharedUniFilter(UniFilter):
         self.attach(factorization.tridiagonal)
 
     def _terms(self) -> tuple[Tensor, Tensor]:
-        """The diagonals that the features are multiplied by ``[terms, channels]``, and the Chebyshev weights of the
-        filter of each ``[terms, hops + 1]``; without a term that no weights could make other than zero.
+        """The diagonal scales of the features ``[terms, channels]``, and the Chebyshev weights of the filter of each
+        term ``[terms, hops + 1]``; terms that are zero for all weights are left out.
         """
         known = self._recurrence
         parts = known.parts(self)
@@ -141,7 +142,7 @@ class SharedUniFilter(UniFilter):
 
 
 class _Recurrence:
-    """What follows from the recurrence of a model."""
+    """Quantities derived from the recurrence of a model."""
 
     def __init__(self, model: SharedUniFilter) -> None:
         alpha, beta, norm, dimension = model.alpha, model.beta, model.norm, model.dimension
@@ -153,10 +154,10 @@ class _Recurrence:
             model.filter_weights.dtype
         )
         exists = norm > 0
-        # Of the features as they are, and of their columns divided by their lengths; a column that was zero has no
+        # Scales of the features themselves, and of their columns divided by the column lengths. A zero column has no
         # polynomials.
         self.scales = torch.stack([exists.double(), torch.where(exists, 1 / norm.double(), 0.0)])
-        # Signals of these lengths: the coefficients of a basis on them tell apart what grows with the length.
+        # Signals of two lengths: the coefficients of a basis on them separate the part proportional to the length.
         lengths = torch.arange(3, dtype=torch.float64, device=norm.device)
         reached = dimension.max().expand(3)
         self.lengths = Tridiagonal(alpha.double().expand(-1, 3), beta.double().expand(-1, 3), lengths, reached)
@@ -172,8 +173,8 @@ class _Recurrence:
         return same and self.channels.alpha.dtype == model.filter_weights.dtype
 
     def parts(self, model: SharedUniFilter) -> Tensor:
-        """Of the coefficients of the model's basis, what they are times a signal's length and what they are without it:
-        ``[2, m, hops + 1]``.
+        """The coefficients of the model's basis, split into the factor of a signal's length and the part independent of
+        the length: ``[2, m, hops + 1]``.
         """
         if model.learned_basis is not None:
             without, once, _ = model.learned_basis(self.lengths).unbind(dim=2)

@@ -1,4 +1,4 @@
-"""Sparse features as a model's first layer takes them."""
+"""Sparse features for the first layer of a model."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from unifilter.kernels.sparse_product import drop_entries, sparse_product
 
 
 class SparseRows:
-    """A sparse matrix that is multiplied by many dense ones; ``rows @ dense`` is differentiable in those.
+    """A sparse matrix for many products with dense matrices; ``rows @ dense`` is differentiable in ``dense``.
 
     Args:
         matrix: A torch CSR matrix, float32 or float64.
-        symmetric: Whether it is its own transpose, so that the backward pass needs no second copy of it.
+        symmetric: Whether the matrix is symmetric, so that the backward pass needs no second copy.
 
     Example:
         >>> import torch
@@ -37,7 +37,7 @@ class SparseRows:
             self._by_column = self._by_row
             return
         rows = torch.repeat_interleave(torch.arange(matrix.shape[0], device=matrix.device), starts.diff())
-        # The entries column by column too: every row of the transposed product is one sum again.
+        # The entries by column too, so that every row of the transposed product is one sum.
         self._order = torch.argsort(columns, stable=True)
         counts = torch.bincount(columns, minlength=matrix.shape[1])
         column_starts = torch.cat([counts.new_zeros(1), counts.cumsum(dim=0)])
@@ -45,11 +45,11 @@ class SparseRows:
 
     @property
     def num_entries(self) -> int:
-        """How many numbers are stored."""
+        """Number of stored entries."""
         return len(self._values)
 
     def dropped(self, p: float, seed: int) -> SparseRows:
-        """With dropout at a rate of ``p``; the mask is that of a dense matrix, see :mod:`unifilter.kernels.dropout`."""
+        """The matrix with dropout at rate ``p`` and the mask of a dense matrix, see :mod:`unifilter.kernels.dropout`."""
         if drop_threshold(p) == ALWAYS:
             return self
         if self._order is None:
@@ -57,7 +57,7 @@ class SparseRows:
         return self.with_values(drop_entries(*self._by_row, self._values, p, seed))
 
     def with_values(self, values: Tensor) -> SparseRows:
-        """Other numbers in the same places, row by row; those of a symmetric matrix must be symmetric too."""
+        """A matrix with the same pattern and other values, row by row; a symmetric matrix needs symmetric values."""
         other = object.__new__(SparseRows)
         other.__dict__.update(self.__dict__)
         other._values = values
@@ -67,7 +67,7 @@ class SparseRows:
         return _Product.apply(dense, self)  # type: ignore[no-any-return,no-untyped-call]
 
     def to_dense(self) -> Tensor:
-        """The matrix with its zeros."""
+        """The matrix as a dense tensor."""
         return self.times(torch.eye(self.shape[1], dtype=self.dtype, device=self.device))
 
     def squared_lengths(self) -> Tensor:

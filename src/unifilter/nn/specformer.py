@@ -1,4 +1,4 @@
-"""Specformer: a transformer that reads the eigenvalues of the graph and writes new ones."""
+"""Specformer: a transformer that maps the eigenvalues of the graph to new eigenvalues."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from unifilter.nn.graph_module import EdgeIndex, Features, GraphModule
 from unifilter.nn.input_linear import InputLinear
 from unifilter.nn.norms import Norm, make_norm
 
-# Eigenvalues lie in [0, 2]: stretched by this, the sines tell close ones apart.
+# Eigenvalues lie in [0, 2]: scaled by this factor, the sines separate close eigenvalues.
 _STRETCH = 100.0
 # Standard deviation of the initial weights.
 _SPREAD = 0.01
@@ -27,8 +27,8 @@ class Specformer(GraphModule):
     r"""Specformer of "Specformer: Spectral Graph Neural Networks Meet Transformers" (2023).
 
     Self-attention over all eigenvalues :math:`\lambda` of the Laplacian gives ``heads`` new eigenvalues
-    :math:`\lambda^{(j)}` for each, without bound; every layer mixes, channel by channel, its input with what they make
-    of it,
+    :math:`\lambda^{(j)}` for each, without bound. Every layer mixes, channel by channel, its input with the filtered
+    input,
 
     .. math:: y = w_0 \circ h + \sum_j w_j \circ \mathbf{U}\,\mathrm{diag}(\lambda^{(j)})\,\mathbf{U}^\top h.
 
@@ -41,16 +41,17 @@ class Specformer(GraphModule):
         out_channels: Number of classes.
         num_layers: Number of filters.
         heads: Number of new eigenvalues for each, and of the attention's heads.
-        attention_dropout, dropout, filter_dropout: In the transformer, on the features, and on what a filter sums up.
+        attention_dropout, dropout, filter_dropout: Dropout in the transformer, on the features, and on the terms of a
+            filter.
         norm: ``"none"``, ``"batch"`` or ``"layer"``.
-        ends: How many of the smallest and largest eigenvalues are used; see :func:`unifilter.factorization.eigenpairs`.
+        ends: Numbers of the smallest and largest eigenvalues; see :func:`unifilter.factorization.eigenpairs`.
 
     Shapes:
         - input: features ``[num_nodes, in_channels]``, dense or sparse, and ``edge_index`` ``[2, num_edges]``
         - output: logits ``[num_nodes, out_channels]``
     """
 
-    # Where the response is known: the eigenvalues of the graph it was trained on.
+    # Points of the known response: the eigenvalues of the training graph.
     lazy_buffers = ("eigenvalues",)
     eigenvalues: Tensor | None
 
@@ -130,9 +131,9 @@ class Specformer(GraphModule):
 
     @torch.no_grad()
     def response(self, lam: Tensor) -> Tensor | None:
-        """What the filters do at each eigenvalue, ``[*lam.shape, channels]``, linear between those of the graph.
+        """The filters at each eigenvalue, ``[*lam.shape, channels]``, linear between the eigenvalues of the graph.
 
-        ``None`` where a ReLU lies between two filters, or before the model has seen a graph.
+        ``None`` if a ReLU separates two filters, or before the first graph.
         """
         if self.eigenvalues is None or (self.norm != "none" and len(self.filter_weights) > 1):
             return None
@@ -214,7 +215,7 @@ class EigenvalueTransformer(nn.Module):
         return new_values
 
     def _attend(self, code: Tensor, rate: float) -> Tensor:
-        """What ``self.attention(code, code, code)`` is, without a weight for every pair in memory."""
+        """The result of ``self.attention(code, code, code)``, without storing a weight for every pair."""
         projected = linear(code, self.attention.in_proj_weight, self.attention.in_proj_bias)
         # [k, 3 * channels] as queries, keys and values of each head
         parts = projected.view(len(code), 3, self.attention.num_heads, -1).permute(1, 2, 0, 3).contiguous()
@@ -224,7 +225,7 @@ class EigenvalueTransformer(nn.Module):
 
 
 def _interpolate(at: Tensor, points: Tensor, values: Tensor) -> Tensor:
-    """Linear between ascending ``points [k]`` with ``values [k, channels]``; constant beyond both ends."""
+    """Linear interpolation of ``values [k, channels]`` at ascending ``points [k]``; constant beyond both ends."""
     if len(points) == 1:
         return values[0].expand(*at.shape, -1)
     right = torch.searchsorted(points, at.contiguous()).clamp(1, len(points) - 1)

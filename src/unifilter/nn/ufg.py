@@ -13,12 +13,11 @@ class UFG(DecoupledFilter):
 
     .. math:: y = \sum_k \theta_k \, g_k(\mathbf{L})^2 \, \mathrm{MLP}(x),
 
-    where :math:`g_k` are the framelets of :class:`unifilter.bases.Framelet`. The logits are decomposed, each part has a
-    weight, and they are put together again. All weights start at 1: the frame is tight, so that is the identity.
+    where :math:`g_k` are the framelets of :class:`unifilter.bases.Framelet`. The logits are decomposed, each part is
+    multiplied by a weight, and the parts are summed. All weights start at 1, which is the identity for a tight frame.
 
-    The authors learn a weight for every framelet *and node*, which says nothing of nodes that come later, in two layers
-    with a ReLU or shrinkage between them. Here a weight belongs to a framelet alone, so the model is a filter and works
-    on any graph.
+    The authors learn a weight for every framelet *and node*, which cannot predict for new nodes, in two layers with a
+    ReLU or shrinkage between them. Here each framelet has one weight, so the model is a filter and works on any graph.
 
     Args:
         in_channels: Number of features.

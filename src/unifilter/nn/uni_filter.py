@@ -46,7 +46,7 @@ class UniFilter(GraphModule):
         out_channels: Number of classes.
         hops: Number of hops K.
         hidden_channels: Width of the MLP.
-        num_layers: Number of its layers; the paper uses 2 to 6.
+        num_layers: Number of layers of the MLP; the paper uses 2 to 6.
         dropout: Dropout in the MLP.
         basis_dropout: Dropout on the basis elements.
         batch_norm: Batch normalization in the MLP.
@@ -114,7 +114,7 @@ class UniFilter(GraphModule):
 
     @property
     def weights(self) -> Tensor:
-        """The learned weight of each basis vector ``[m]``; ``[m, channels]`` where every channel has its own."""
+        """The learned weight of each basis vector ``[m]``; ``[m, channels]`` with separate weights per channel."""
         return self.filter_weights[:, 0] if self.filter_weights.shape[1] == 1 else self.filter_weights
 
     @property
@@ -130,7 +130,7 @@ class UniFilter(GraphModule):
         return None if self.alpha is None else Tridiagonal(self.alpha, self.beta, self.norm, self.dimension)
 
     def attach(self, tridiagonal: Tridiagonal) -> None:
-        """Set the polynomials of the features: those of the graph that the model is trained on."""
+        """Set the polynomials of the features, from the training graph."""
         if (tridiagonal.hops, tridiagonal.channels) != (self.hops, self.in_channels):
             raise ValueError(
                 f"the factorization has {tridiagonal.hops} hops and {tridiagonal.channels} channels, the model "
@@ -203,7 +203,7 @@ class UniFilter(GraphModule):
         return BasisRows.from_factorization(factorization, self._row_basis())
 
     def vector_weights(self) -> Tensor:
-        """The weight of each vector that is read, per channel: ``[m, channels]``."""
+        """The weight of each vector, per channel: ``[m, channels]``."""
         weights = self.filter_weights.expand(-1, self.in_channels)
         if self.learned_basis is None:
             return weights
@@ -227,7 +227,7 @@ class UniFilter(GraphModule):
     def parameter_groups(
         self, lr: float, weight_decay: float, filter_lr: float, filter_weight_decay: float
     ) -> list[dict[str, Any]]:
-        """Groups for a torch optimizer: the MLP, and what the filter learns."""
+        """Parameter groups for a torch optimizer: the MLP, and the parameters of the filter."""
         of_filter = [self.filter_weights, *([] if self.learned_basis is None else self.learned_basis.parameters())]
         return [
             {"params": list(self.mlp.parameters()), "lr": lr, "weight_decay": weight_decay},
@@ -251,7 +251,7 @@ class UniFilter(GraphModule):
         return self._basis
 
     def _factorization(self, graph: Graph, x: Tensor, compute: bool) -> Factorization | None:
-        """That of the last call where graph and features are the same; a new one where that is wanted."""
+        """The factorization of the last call if graph and features are the same; otherwise a new one if requested."""
         known = self._factored
         if known is not None and known.is_of(graph, x):
             return known.factorization  # type: ignore[no-any-return]
@@ -269,7 +269,7 @@ class UniFilter(GraphModule):
 
 
 class Factored:
-    """A factorization, and what it is of."""
+    """A factorization, and its graph and features."""
 
     def __init__(self, graph: Graph, x: Tensor, factorization: Any) -> None:
         self._graph, self._x, self._version = graph, weakref.ref(x), x._version
@@ -284,7 +284,7 @@ def _seed_for(rate: float) -> int:
 
 
 def _count_vectors(basis: Basis, hops: int) -> int:
-    """How many vectors a basis has, from what it makes of a tridiagonal that is as good as any."""
+    """Number of vectors of a basis, found on an arbitrary tridiagonal."""
     example = Tridiagonal(
         torch.zeros(hops + 1, 1), torch.full((hops, 1), 0.5), torch.ones(1), torch.full((1,), hops + 1)
     )
