@@ -170,7 +170,7 @@ def test_batches_that_do_not_fit_are_refused_with_the_line_to_add(
 
 
 def test_arguments_that_mean_nothing_are_refused() -> None:
-    with pytest.raises(ValueError, match="a store is for what exceeds a memory_limit"):
+    with pytest.raises(ValueError, match="a store needs a memory_limit"):
         fitted(None, Path("folder"))
     with pytest.raises(ValueError, match="memory_limit must be a size"):
         fitted("much")

@@ -24,7 +24,7 @@ def test_members_scale_features_themselves() -> None:
 
 
 def test_a_mixture_has_members() -> None:
-    with pytest.raises(ValueError, match="a mixture of nothing says nothing: pass at least one member"):
+    with pytest.raises(ValueError, match="a mixture has no members: pass at least one"):
         Mixture([])
     first = Mixture([Member(MLP(4, 8, 2)), Member(MLP(4, 8, 2))])
     before = first.state_dict()["members.1.network.layers.0.weight"].clone()

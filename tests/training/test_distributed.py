@@ -106,7 +106,7 @@ def test_what_cannot_be_shared_is_refused(together: dict[str, Any]) -> None:
     assert together["gcn"].startswith("gcn computes all nodes to learn from any, so several processes have no work to")
     for unlike in ("other_nodes", "other_labels"):
         assert together[unlike].startswith(
-            "process 1 trains something else than process 0: give all processes the same"
+            "process 1 trains a different problem than process 0: give all processes the same"
         )
 
 

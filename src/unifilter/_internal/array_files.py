@@ -138,7 +138,7 @@ def read_manifest(path: Path) -> dict[str, Any]:
         content: dict[str, Any] = document["content"]
         whole = document["crc32"] == zlib.crc32(json.dumps(content, sort_keys=True).encode())
     except (ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"{path} is no whole manifest ({error}): delete it, and write it again") from None
+        raise ValueError(f"{path} is not a complete manifest ({error}): delete it, and write it again") from None
     if not whole:
         raise ValueError(f"{path} does not hold what was written to it: delete it, and write it again")
     return content

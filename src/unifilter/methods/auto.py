@@ -107,7 +107,7 @@ class AutoMethod(Method):
     name: ClassVar[str] = "auto"
     paper: ClassVar[str] = "ours; the weights follow Caruana et al., Ensemble Selection from Libraries of Models, 2004"
     cost: ClassVar[str] = "that of its members, which share one factorization; a time limit bounds it"
-    # Members do it, and what is shared is the problem of no user.
+    # Members set their own defaults for regression.
     for_numbers: ClassVar[Mapping[str, Any]] = {}
 
     quality: Quality = "good"

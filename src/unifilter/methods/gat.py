@@ -36,7 +36,7 @@ class GATMethod(Method):
     Attributes:
         hidden_channels: Width of each head.
         num_layers, heads, output_heads, output_elu: Arguments of the network.
-        dropout, attention_dropout: On the input of every layer, and on what nodes pay attention to.
+        dropout, attention_dropout: Dropout on the input of every layer, and on the attention weights.
         patience: Number of epochs without a lower validation loss.
     """
 

@@ -64,11 +64,11 @@ class GCNMethod(Method):
 
     Attributes:
         hidden_channels, num_layers, dropout: Arguments of the network.
-        input_dropout: Whether the input is dropped too.
-        decay_first_layer_only: Whether the weights of the other layers are free of weight decay.
+        input_dropout: Whether dropout also applies to the input.
+        decay_first_layer_only: Whether weight decay applies to the first layer only.
         initialization: ``"glorot"`` weights with a bias of zero, or both ``"uniform"``, as in Kipf's code for PyTorch.
         window: Number of epochs of :class:`unifilter.training.LossWindow`.
-        patience: Where given, epochs without a lower validation loss end the training instead.
+        patience: Number of epochs without a lower validation loss, to use instead of the window; optional.
     """
 
     name: ClassVar[str] = "gcn"

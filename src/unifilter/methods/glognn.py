@@ -1,4 +1,4 @@
-"""GloGNN++ and GloGNN: every node takes from all others, by coefficients with a closed form."""
+"""GloGNN++ and GloGNN: every node aggregates all others, with closed-form coefficients."""
 
 from __future__ import annotations
 
@@ -47,20 +47,20 @@ _PUBLISHED: dict[str, dict[str, Any]] = {
 class GloGNNPlusPlusMethod(Method):
     """GloGNN++; see :class:`unifilter.nn.GloGNN`.
 
-    Training stops by the authors' rule. Their code then tests the weights of the last epoch; these are those of the
-    best one on the validation nodes, by ``keep``. Theirs runs in double precision, this in that of the features:
-    ``NodeClassifier("glognn++", dtype="float64")`` has the other.
+    Training stops by the authors' rule. Their code then tests the weights of the last epoch; this method keeps the
+    weights of the best epoch on the validation nodes, by ``keep``. Their code runs in double precision, this method
+    in the precision of the features: use ``NodeClassifier("glognn++", dtype="float64")`` for double precision.
 
     Attributes:
         hidden_channels, num_layers, orders, dropout: Arguments of the network.
-        alpha: How much the coefficients between nodes are kept small.
-        beta: How much they are kept close to the graph.
+        alpha: Penalty on the size of the coefficients between nodes.
+        beta: Penalty on the distance of the coefficients from the graph.
         gamma: Share of the MLP's output in each layer.
-        delta: Share of the features in the MLP's input; the rest is a weight for every node. Unless it is 1, the model
-            is for the nodes of its graph alone.
-        scaled: Whether channels have learned weights, which is what GloGNN++ adds to GloGNN.
+        delta: Share of the features in the MLP's input; the rest comes from one weight per node. Unless delta is
+            1, the model works only on the nodes of its graph.
+        scaled: Whether channels have learned weights, the addition of GloGNN++ to GloGNN.
         window: Number of epochs of :class:`unifilter.training.LossWindow`.
-        keep: Which epoch's weights are kept: the one with the best validation ``"score"`` or ``"loss"``. On Chameleon
+        keep: Criterion of the best epoch: validation ``"score"`` or ``"loss"``. On Chameleon
             the loss is lowest long before the accuracy is highest.
     """
 
@@ -121,7 +121,7 @@ class GloGNNPlusPlusMethod(Method):
 
 @dataclass(frozen=True, kw_only=True)
 class GloGNNMethod(GloGNNPlusPlusMethod):
-    """GloGNN++ without learned weights of the channels."""
+    """GloGNN++ without learned channel weights."""
 
     name: ClassVar[str] = "glognn"
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {}

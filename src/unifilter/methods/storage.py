@@ -51,7 +51,7 @@ class Storage:
         """Storage from the user's arguments; ``None`` without a memory limit."""
         if memory_limit is None:
             if folder is not None:
-                raise ValueError('a store is for what exceeds a memory_limit: pass one, such as memory_limit="4GB"')
+                raise ValueError('a store needs a memory_limit: pass one, such as memory_limit="4GB"')
             return None
         return cls(memory_limit, folder)
 

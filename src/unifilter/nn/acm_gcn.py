@@ -1,4 +1,4 @@
-"""ACM-GCN: low-pass, high-pass and identity channels that every node mixes for itself."""
+"""ACM-GCN: every node mixes low-pass, high-pass and identity channels with its own weights."""
 
 from __future__ import annotations
 
@@ -35,21 +35,21 @@ class ACMGCN(GraphModule):
 
     Dropout is on the input of both layers, and a ReLU between them. The factor 3 is in the authors' code, not in their
     paper. With the structure channel :math:`\mathrm{ReLU}(\mathbf{A}\mathbf{W}_A)` there are four channels, and the
-    factors are 1 and 1/4; it has a weight for every node, so the model is for one graph.
+    factors are 1 and 1/4; it has one weight per node, so the model works on one graph only.
 
     ACM-GCN+ is ``layer_norm=True``, with or without the structure channel, and ACM-GCN++ adds ``residual=True``.
-    The authors' code for small graphs asks for the layer norm by a name that none of its models has, so it never
-    applies it; their code for large graphs does, and so does this.
+    The authors' code for small graphs never applies the layer norm, because it checks for a wrong model name. Their
+    code for large graphs applies it, and so does this class.
 
     Args:
-        in_channels, hidden_channels, out_channels: Widths.
+        in_channels, hidden_channels, out_channels: Widths of input, hidden layer and output.
         dropout: Dropout on the input of both layers, and on the residual.
-        filter_last: Filter what comes out of the ReLU instead of what goes in: ACMII-GCN.
+        filter_last: Filter after the ReLU instead of before: ACMII-GCN.
         layer_norm: Normalize the channels where the mixture is computed from them.
-        residual: Add :math:`\mathrm{ReLU}(x \mathbf{W}_X + b)` to what the second layer is given.
+        residual: Add :math:`\mathrm{ReLU}(x \mathbf{W}_X + b)` to the input of the second layer.
         num_nodes: Number of nodes for the structure channel; ``None`` for none.
         rectified: Whether the channels of the last layer have a ReLU too, as in the paper. The outputs are then never
-            negative, which suits classes alone.
+            negative, which suits classification only.
 
     Shapes:
         - input: features ``[num_nodes, in_channels]``, dense or sparse, and ``edge_index`` ``[2, num_edges]``
@@ -102,7 +102,7 @@ class ACMGCN(GraphModule):
 
 
 class ChannelMixing(nn.Module):
-    """One layer of :class:`ACMGCN`; see there."""
+    """One layer of :class:`ACMGCN`."""
 
     def __init__(
         self,
@@ -150,7 +150,7 @@ class ChannelMixing(nn.Module):
         if self.filter_last:
             signals = self._relu(signals)
         _, rough, own = signals.chunk(3, dim=1)
-        # Both filters by one product: the high pass is what the low pass takes away.
+        # Both filters by one product: the high pass is the input minus the low pass.
         low, smooth = (mean @ signals[:, : 2 * self.width]).chunk(2, dim=1)
         channels = [low, rough - smooth, own]
         if not self.filter_last:

@@ -1,4 +1,4 @@
-"""FAGCN: neighbors are added or subtracted, as a gate on both ends of each edge says."""
+"""FAGCN: a gate on both ends of each edge adds or subtracts neighbors."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ class FAGCN(GraphModule):
     the end. A gate near 1 averages over an edge, one near -1 takes the difference.
 
     Args:
-        in_channels, hidden_channels, out_channels: Widths.
+        in_channels, hidden_channels, out_channels: Widths of input, hidden layer and output.
         num_layers: Number of sums over neighbors.
         dropout: Dropout on the features, on the hidden layer and on the weights of the edges.
-        epsilon: How much of the hidden layer each sum keeps.
+        epsilon: Factor of the hidden layer in each sum.
 
     Shapes:
         - input: features ``[num_nodes, in_channels]``, dense or sparse, and ``edge_index`` ``[2, num_edges]``

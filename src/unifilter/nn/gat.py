@@ -13,7 +13,7 @@ from unifilter.nn.graph_module import EdgeIndex, Features, GraphModule
 from unifilter.nn.initialization import initialize
 from unifilter.nn.input_linear import InputLinear
 
-# Of the LeakyReLU, as in the paper.
+# Negative slope of the LeakyReLU, as in the paper.
 SLOPE = 0.2
 
 
@@ -24,7 +24,7 @@ class GAT(GraphModule):
         h_i = \mathrm{ELU}\Big(\sum_j \alpha_{ij} \mathbf{W} x_j + b\Big), \qquad
         \alpha_{ij} \propto a_{ij} \exp(\mathrm{LeakyReLU}(u^\top \mathbf{W} x_i + v^\top \mathbf{W} x_j))
 
-    A hidden layer puts the outputs of its heads side by side; the last layer takes their mean and has no ELU. The paper
+    A hidden layer concatenates the outputs of its heads; the last layer averages them and has no ELU. The paper
     has no edge weights; here an edge of weight 2 counts as two edges.
 
     Args:
@@ -89,7 +89,7 @@ class AttentionLayer(nn.Module):
         in_channels: Width of the input.
         out_channels: Width of each head.
         heads: Number of heads.
-        concat: Whether the heads are put side by side; else their mean is taken.
+        concat: Whether the heads are concatenated; otherwise they are averaged.
     """
 
     def __init__(self, in_channels: int, out_channels: int, heads: int, concat: bool = True) -> None:
@@ -117,11 +117,11 @@ def hear_neighbors(graph: Graph, values: Tensor, receiving: Tensor, sending: Ten
     r"""Messages that each node receives from its neighbors, weighted by a softmax over them.
 
     Args:
-        graph: A weight of 2 counts as two edges.
-        values: ``[num_nodes, heads * channels]``, one head after the other.
-        receiving: The score of every node as the one that hears, ``[num_nodes, heads]``.
-        sending: The score of every node as the one that is heard, ``[num_nodes, heads]``.
-        p: Dropout of the weights.
+        graph: The graph; an edge of weight 2 counts as two edges.
+        values: Messages ``[num_nodes, heads * channels]``, one head after the other.
+        receiving: Score of every node as a receiver, ``[num_nodes, heads]``.
+        sending: Score of every node as a sender, ``[num_nodes, heads]``.
+        p: Dropout rate of the weights.
     """
     edges, heard = edge_rows(graph), []
     # One head at a time: memory grows with the edges, not with edges times width.

@@ -26,7 +26,7 @@ class GCN(GraphModule):
         num_layers: Number of layers.
         dropout: Dropout on the hidden layers.
         input_dropout: Whether the input is dropped too.
-        initialization: Of the layers; see :class:`unifilter.nn.convolution.Convolution`.
+        initialization: Initialization of the layers; see :class:`unifilter.nn.convolution.Convolution`.
 
     Shapes:
         - input: features ``[num_nodes, in_channels]``, dense or sparse, and ``edge_index`` ``[2, num_edges]``

@@ -1,4 +1,4 @@
-"""GCNII: a deep graph convolutional network that holds on to its first layer."""
+"""GCNII: a deep graph convolutional network with an initial residual."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class GCNII(GraphModule):
         ((1 - \beta_l) \mathbf{I} + \beta_l \mathbf{W}_l)\big), \qquad \beta_l = \min(\ln(\theta / l + 1), 1),
 
     between a linear layer with ReLU, which gives :math:`h_0`, and another that gives the logits. There is dropout
-    before every layer. A layer keeps one matrix of hidden width and the sign of its output for the gradient; masks of
-    dropout are made again from their seeds.
+    before every layer. A layer keeps one matrix of hidden width and the sign of its output for the gradient; dropout
+    masks are recomputed from their seeds.
 
     Args:
         in_channels, hidden_channels, out_channels: Widths.

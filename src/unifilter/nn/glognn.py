@@ -1,4 +1,4 @@
-"""GloGNN: every node takes from all others by coefficients that have a closed form, which is never written out."""
+"""GloGNN: every node aggregates all others, with closed-form coefficients that are never stored."""
 
 from __future__ import annotations
 
@@ -36,16 +36,16 @@ class GloGNN(GraphModule):
 
     .. math:: h \leftarrow (1-\gamma)(h - \gamma h_0)(h^\top q) + \beta\sum_k\lambda_k\mathbf{R}^kq + \gamma h_0.
 
-    The authors write q as a difference; this form of it loses no digits, so single precision will do, where they use
+    The authors write q as a difference; this form loses no digits, so single precision is enough, where they use
     double. GloGNN++ (``scaled``) multiplies the columns of q and the rows of :math:`h^\top q` by learned weights.
     The authors' code computes a dropout on the features and does not use it: there is none here.
 
-    Unless :math:`\delta = 1` there is a weight for every node, and the model is for one graph.
+    Unless :math:`\delta = 1` the model has one weight per node, and works on one graph only.
 
     Args:
         in_channels, hidden_channels, out_channels: Widths.
         num_nodes: Number of nodes; not needed where ``delta`` is 1.
-        num_layers: How often Z is applied.
+        num_layers: Number of applications of Z.
         orders: Highest power K.
         alpha, beta, gamma, delta: See above; ``gamma`` in [0, 1), ``delta`` in [0, 1], and ``alpha + beta > 0``.
         scaled: Whether there are the learned weights of GloGNN++.

@@ -1,4 +1,4 @@
-"""H2GCN: neighbors, nodes two hops away and the node itself are kept apart, round after round."""
+"""H2GCN: separate channels for neighbors, nodes two hops away and the node itself, in every round."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class H2GCN(GraphModule):
     Args:
         in_channels, hidden_channels, out_channels: Widths.
         rounds: Number of rounds K; the last layer reads :math:`2^{K+1} - 1` times the hidden width.
-        relu: Whether there is the ReLU.
+        relu: Whether to apply the ReLU.
         dropout: Dropout before the last layer.
 
     Shapes:
@@ -61,7 +61,7 @@ class H2GCN(GraphModule):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        # As Keras does, which the authors use.
+        # As in Keras, which the authors use.
         for layer in (self.embedding, self.output):
             nn.init.xavier_uniform_(layer.weight)
 

@@ -1,4 +1,4 @@
-"""LINKX: an MLP on the rows of the adjacency, one on the features, and one on both."""
+"""LINKX: an MLP on the rows of the adjacency matrix, one on the features, and one on both."""
 
 from __future__ import annotations
 
@@ -20,15 +20,16 @@ class LINKX(GraphModule):
         h_A = \mathrm{MLP}_A(\mathbf{A}), \quad h_X = \mathrm{MLP}_X(x), \quad
         y = \mathrm{MLP}_f\big(\mathrm{ReLU}(\mathbf{W}[h_A \Vert h_X] + h_A + h_X)\big).
 
-    The first layer of :math:`\mathrm{MLP}_A` has a weight for every node, so the model is for one graph. All three are
-    linear maps with ReLU, batch normalization and dropout between them, in this order; only the last one has dropout.
+    The first layer of :math:`\mathrm{MLP}_A` has one weight per node, so the model works on one graph only. All three
+    are linear maps with ReLU, batch normalization and dropout between them, in this order; only the last MLP has
+    dropout.
 
     Args:
         num_nodes: Number of nodes.
         in_channels, hidden_channels, out_channels: Widths.
-        num_layers: Linear maps of :math:`\mathrm{MLP}_f`.
-        num_edge_layers: Linear maps of :math:`\mathrm{MLP}_A`.
-        num_node_layers: Linear maps of :math:`\mathrm{MLP}_X`.
+        num_layers: Number of linear maps of :math:`\mathrm{MLP}_f`.
+        num_edge_layers: Number of linear maps of :math:`\mathrm{MLP}_A`.
+        num_node_layers: Number of linear maps of :math:`\mathrm{MLP}_X`.
         dropout: Dropout in :math:`\mathrm{MLP}_f`.
 
     Shapes:

@@ -1,4 +1,4 @@
-"""MixHop: layers that see several powers of the propagation matrix side by side."""
+"""MixHop: layers that concatenate several powers of the propagation matrix."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class MixHop(GraphModule):
 
 
 def _squares(x: Features) -> Tensor:
-    """Squared length of each row, ``[rows, 1]``."""
+    """Squared norm of each row, ``[rows, 1]``."""
     return x.squared_lengths() if isinstance(x, SparseRows) else x.square().sum(dim=1, keepdim=True)
 
 

@@ -62,7 +62,7 @@ class Mixture(GraphModule):
     def __init__(self, members: Sequence[Member], task: TaskName = "classification") -> None:
         super().__init__()
         if not members:
-            raise ValueError("a mixture of nothing says nothing: pass at least one member")
+            raise ValueError("a mixture has no members: pass at least one")
         self.members, self.task = nn.ModuleList(members), task
         self.register_buffer("weights", torch.full((len(members),), 1 / len(members)))
         self.register_buffer("temperatures", torch.ones(len(members)))

@@ -1,4 +1,4 @@
-"""Ordered GNN: gates that say, chunk by chunk, up to which hop a node listens."""
+"""Ordered GNN: gates that select, chunk by chunk, the hops that a node receives."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from unifilter.nn.operators import neighbor_mean
 class OrderedGNN(GraphModule):
     r"""Ordered GNN of "Ordered GNN: Ordering Message Passing to Deal with Heterophily and Over-smoothing" (2023).
 
-    The channels of a node are in chunks, and layer l decides which of them still listen to neighbors. With
+    The channels of a node are in chunks, and layer l decides which chunks still receive messages from neighbors. With
     :math:`m = \mathbf{D}^{-1}\mathbf{A} x`, the mean of the neighbors,
 
     .. math::
@@ -25,7 +25,7 @@ class OrderedGNN(GraphModule):
         \hat g_l = \hat g_{l-1} + (1 - \hat g_{l-1}) \circ g, \qquad
         x \leftarrow \mathrm{LayerNorm}(\hat g_l \circ x + (1 - \hat g_l) \circ m).
 
-    A gate grows from chunk to chunk and from layer to layer, and a chunk whose gate has reached 1 keeps what it is.
+    A gate grows from chunk to chunk and from layer to layer, and a chunk with a gate of 1 no longer changes.
 
     Args:
         in_channels, hidden_channels, out_channels: Widths.
@@ -112,7 +112,7 @@ class OrderedGNN(GraphModule):
         return result
 
     def parameter_groups(self, lr: float, weight_decay: float, linear_weight_decay: float) -> list[dict[str, Any]]:
-        """Groups for a torch optimizer: the gates and norms of the hops, and the layers before and after them."""
+        """Parameter groups for a torch optimizer: gates and norms of the hops, and the layers before and after them."""
         hops = [*self.gates.parameters(), *self.norms.parameters()]
         others = [*self.inputs.parameters(), *self.input_norms.parameters(), *self.output.parameters()]
         return [

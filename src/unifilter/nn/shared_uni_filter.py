@@ -48,8 +48,7 @@ class SharedUniFilter(UniFilter):
         in_channels: Number of features.
         out_channels: Number of classes.
         hops: Number of hops K.
-        options: Other arguments of :class:`UniFilter`. ``weights="channel"`` is refused, because it needs one polynomial
-            per channel.
+        options: Other arguments of :class:`UniFilter`; ``weights="channel"`` needs separate polynomials and is refused.
 
     Example:
         >>> import torch

@@ -49,7 +49,7 @@ class SparseRows:
         return len(self._values)
 
     def dropped(self, p: float, seed: int) -> SparseRows:
-        """The matrix with dropout at rate ``p`` and the mask of a dense matrix, see :mod:`unifilter.kernels.dropout`."""
+        """The matrix with dropout at rate ``p``, masked like a dense matrix; see :mod:`unifilter.kernels.dropout`."""
         if drop_threshold(p) == ALWAYS:
             return self
         if self._order is None:

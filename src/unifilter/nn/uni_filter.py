@@ -39,7 +39,7 @@ class UniFilter(GraphModule):
     It can be called in two ways. ``model(rows)`` reads rows of a basis that was computed before, and never sees the
     graph: full batches and mini-batches of nodes are the same to it. ``model(x, edge_index)`` is the way of PyG's
     models and needs ``basis``: in training it factors the graph once and reads the rows from there; in evaluation it
-    applies the learned polynomials to whatever graph it is given.
+    applies the learned polynomials to any graph.
 
     Args:
         in_channels: Number of features.

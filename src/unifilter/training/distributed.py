@@ -99,8 +99,8 @@ class Peers:
         for rank, other in enumerate(others, start=1):
             if other != first:
                 raise ValueError(
-                    f"process {rank} trains something else than process 0: give all processes the same data, settings "
-                    "and seeds, and all of the data to each"
+                    f"process {rank} trains a different problem than process 0: give all processes the same data, "
+                    "settings and seeds, and all of the data to each"
                 )
 
     def share(self, nodes: Tensor) -> Tensor:

@@ -169,7 +169,7 @@ def test_a_killed_run_is_taken_up_and_ends_with_the_same_bytes(
         (cut / "block-00001.json").unlink()
     assert killed_at(owner, method, number, lambda: stored(cut)) == signal.SIGKILL
     if method != "fstat":
-        with pytest.raises((ValueError, FileNotFoundError), match=r"is not complete|is no store"):
+        with pytest.raises((ValueError, FileNotFoundError), match=r"is not complete|is not a store"):
             StoredFactorization.open(cut)
     told: list[tuple[int, int]] = []
     assert same(stored(cut, on_progress=lambda *done: told.append(done)))
@@ -298,7 +298,7 @@ def test_other_folders_and_arguments_are_refused(tmp_path: Path) -> None:
     (tmp_path / "mine.txt").touch()
     with pytest.raises(ValueError, match="holds other files"):
         stored(tmp_path)
-    with pytest.raises(FileNotFoundError, match="is no store"):
+    with pytest.raises(FileNotFoundError, match="is not a store"):
         StoredFactorization.open(tmp_path)
     with pytest.raises(ValueError, match="storage must be one of"):
         stored(tmp_path / "store", storage="int8")

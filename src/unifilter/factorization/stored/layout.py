@@ -86,7 +86,7 @@ def write_store_manifest(folder: Path, key: StoreKey, width: int, nodes_record: 
 def read_store_manifest(folder: Path) -> tuple[StoreKey, int, dict[str, Any] | None]:
     """The key of a store, the width of its blocks, and the record of its file of nodes."""
     if not (folder / MANIFEST).is_file():
-        raise FileNotFoundError(f"{folder} is no store (it has no {MANIFEST}): check the path")
+        raise FileNotFoundError(f"{folder} is not a store (it has no {MANIFEST}): check the path")
     content = read_manifest(folder / MANIFEST)
     if content.get("format") != FORMAT:
         raise ValueError(
