@@ -44,7 +44,8 @@ def main():
     assert killed == [3]
     one, many = ({path.name: path.read_bytes() for path in (folder / name).iterdir()} for name in ("one", "many"))
     assert len(one) == 82
-    assert one == many
+    assert one.keys() == many.keys(), sorted(one.keys() ^ many.keys())
+    assert one == many, [name for name in one if one[name] != many[name]]
 
 if __name__ == "__main__":
     main()

@@ -119,15 +119,13 @@ def factorize_to_store(
         said = on_progress or (lambda *_: None)
         said(len(spans) - len(todo), len(spans))
         (run or _run_here)(tasks, said)
+        _remove_leftovers(folder)
     return StoredFactorization.open(folder, verify=False)
 
 
 def _prepare(folder: Path, key: StoreKey, plan: MemoryPlan, limit: int, kept: np.ndarray | None) -> int:
     """Check or create the store; returns the number of columns per block."""
-    for part in folder.glob(".*.part"):
-        part.unlink()  # leftovers of a killed process; no other process works here
-    for scratch in folder.glob(".scratch-*"):
-        shutil.rmtree(scratch)
+    _remove_leftovers(folder)
     if not (folder / MANIFEST).exists():
         if any(folder.iterdir()):
             raise ValueError(f"{folder} holds other files: choose another folder")
@@ -143,6 +141,14 @@ def _prepare(folder: Path, key: StoreKey, plan: MemoryPlan, limit: int, kept: np
             f"memory_limit is {said_bytes(limit)}: raise it, or choose another folder"
         )
     return width
+
+
+def _remove_leftovers(folder: Path) -> None:
+    """Delete incomplete files of killed processes or workers; the lock of the store keeps other processes out."""
+    for part in folder.glob(".*.part"):
+        part.unlink()
+    for scratch in folder.glob(".scratch-*"):
+        shutil.rmtree(scratch)
 
 
 def _unfinished(folder: Path, count: int) -> list[int]:
