@@ -39,7 +39,7 @@ print(graph)
 # call goes on where it stopped.
 
 hops = 8
-fact = factorize(graph, folder / "features.npy", hops, store=folder / "store", memory_limit="1GB")
+fact = factorize(graph, folder / "features.npy", hops, store=folder / "store", memory_limit="4GB")
 size = sum(path.stat().st_size for path in (folder / "store").rglob("*") if path.is_file())
 print(fact)
 print(f"{size / 2**20:.0f} MiB on the disk")
@@ -71,5 +71,5 @@ print(tuple(rows.shape), "vectors, nodes, columns")
 split = data.split("stratified", 0)
 settings = {"hops": 4, "epochs": 10, "lr": 0.01, "dropout": 0.3, "batch_norm": False, "tau": 0.5}
 clf = NodeClassifier("unifilter", **settings)
-clf.fit(data.graph, data.features, data.labels, train=split.train, val=split.val, memory_limit="2GB")
+clf.fit(data.graph, data.features, data.labels, train=split.train, val=split.val, memory_limit="4GB")
 print(f"test accuracy {clf.score(data.labels, split.test):.2f}")
