@@ -8,6 +8,8 @@ import resource
 import signal
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -348,6 +350,35 @@ def test_a_lower_limit_than_the_blocks_were_made_for(tmp_path: Path, monkeypatch
         stored(tmp_path / "store")
 
 
+def test_a_block_is_written_while_the_next_one_is_computed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    began = [threading.Event() for _ in range(3)]
+    compute, write = build.compute_block, build.write_block
+    order = []
+
+    def computes(*args: Any) -> Any:
+        began[args[-1][0] // 32].set()
+        return compute(*args)
+
+    def writes(folder: Path, index: int, *args: Any) -> Any:
+        order.append(index + 1 == len(began) or began[index + 1].wait(timeout=10))
+        return write(folder, index, *args)
+
+    monkeypatch.setattr(build, "compute_block", computes)
+    monkeypatch.setattr(build, "write_block", writes)
+    assert same(stored(tmp_path / "store"))
+    assert order == [True, True, True]
+
+
+def test_blocks_take_turns_where_memory_has_room_for_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    steps: list[str] = []
+    compute, write = build.compute_block, build.write_block
+    monkeypatch.setattr(MemoryPlan, "overlaps", lambda *_: False)
+    monkeypatch.setattr(build, "compute_block", lambda *args: (steps.append("compute"), compute(*args))[1])
+    monkeypatch.setattr(build, "write_block", lambda *args: (time.sleep(0.05), steps.append("write"), write(*args))[2])
+    assert same(stored(tmp_path / "store"))
+    assert steps == ["compute", "write"] * 3
+
+
 def test_wider_blocks_for_more_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
     monkeypatch.setattr(memory_plan, "resident_bytes", lambda: 300_000_000)
@@ -356,8 +387,25 @@ def test_wider_blocks_for_more_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     assert widths == sorted(widths)
     assert widths[0] < 16 < widths[-1]
     for limit, width in zip(range(900_000_000, 8_000_000_000, 100_000_000), widths, strict=True):
-        assert plan.block_bytes(width) + 300_000_000 < limit
+        written = plan.written_bytes(width) if plan.overlaps(limit, width) else 0
+        assert plan.block_bytes(width) + written + 300_000_000 < limit
         assert width < 16 or width % 16 == 0
+
+
+def test_blocks_of_a_large_graph_have_a_cache_line_for_every_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 2)
+    plan = MemoryPlan(20_000_000, 400_000_000, 10, 4, True, False, 0)
+    assert plan.block_bytes(16) > 8 << 30
+    assert plan.width(100_000_000_000, 1000) == 32  # rather than the 8 columns of a smaller block
+
+
+def test_blocks_leave_room_for_one_that_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
+    monkeypatch.setattr(memory_plan, "resident_bytes", lambda: 300_000_000)
+    plan = MemoryPlan(1_000_000, 20_000_000, 10, 4, True, False, 0)
+    assert plan.overlaps(8_000_000_000, plan.width(8_000_000_000, 1000))
+    assert not plan.overlaps(900_000_000, plan.width(900_000_000, 1000))
 
 
 MEASURED = """

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -50,6 +51,7 @@ class BlockTasks:
         nodes: Nodes whose rows are kept; ``None`` for all.
         todo: Numbers of the incomplete blocks.
         block_bytes: Memory of a block.
+        overlap: Whether there is memory to write a block while the next one is computed.
     """
 
     folder: Path
@@ -60,6 +62,7 @@ class BlockTasks:
     nodes: np.ndarray | None
     todo: list[int]
     block_bytes: int
+    overlap: bool
 
 
 def factorize_to_store(
@@ -115,7 +118,9 @@ def factorize_to_store(
         spans = column_blocks(key.channels, width)
         todo = _unfinished(folder, len(spans))
         _check_room(folder, key, spans, todo, kept)
-        tasks = BlockTasks(folder, graph, columns, key, spans, kept, todo, plan.block_bytes(width))
+        tasks = BlockTasks(
+            folder, graph, columns, key, spans, kept, todo, plan.block_bytes(width), plan.overlaps(limit, width)
+        )
         said = on_progress or (lambda *_: None)
         said(len(spans) - len(todo), len(spans))
         (run or _run_here)(tasks, said)
@@ -186,9 +191,18 @@ def _check_room(
 def _run_here(tasks: BlockTasks, said: OnProgress) -> None:
     rows = tasks.graph.compressed_rows
     done = len(tasks.spans) - len(tasks.todo)
-    for index in tasks.todo:
-        parts = compute_block(rows, tasks.columns, tasks.key, tasks.spans[index])
-        write_block(tasks.folder, index, tasks.spans[index], parts, tasks.key, tasks.nodes)
-        del parts
-        done += 1
-        said(done, len(tasks.spans))
+    written: Future[Any] | None = None
+    with ThreadPoolExecutor(max_workers=1) as writer:
+        for index in tasks.todo:
+            parts = compute_block(rows, tasks.columns, tasks.key, tasks.spans[index])
+            if written is not None:
+                written.result()
+                done += 1
+                said(done, len(tasks.spans))
+            written = writer.submit(write_block, tasks.folder, index, tasks.spans[index], parts, tasks.key, tasks.nodes)
+            del parts
+            if not tasks.overlap:
+                wait([written])
+        if written is not None:
+            written.result()
+            said(len(tasks.spans), len(tasks.spans))

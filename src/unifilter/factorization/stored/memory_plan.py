@@ -13,7 +13,8 @@ from unifilter._internal.memory import resident_bytes, said_bytes
 _LANE_BYTES = 64
 # Memory of compiled kernels, file buffers, and other parts without an exact estimate.
 _OVERHEAD = 200 << 20
-# Larger blocks bring no speedup, and an interruption loses more work.
+# Larger blocks bring no speedup, and an interruption loses more work. Smaller ones leave threads idle, so a block has
+# a cache line of columns for every thread whatever its size.
 _LARGEST_BLOCK = 8 << 30
 # Bytes per stored entry to find the components of the graph, for signals on a few nodes.
 _COMPONENT_BYTES = 32
@@ -62,21 +63,38 @@ class MemoryPlan:
         kept = self.kept_rows * (self.hops + 1) * width * size
         return vectors + max(scratch, components) + degrees + features + kept
 
+    def written_bytes(self, width: int) -> int:
+        """Memory of a block that is only being written to the disk."""
+        return (self.hops + 1) * self.nodes * width * self.itemsize
+
+    def overlaps(self, limit: int, width: int) -> bool:
+        """Whether a block can be written while the next one is computed."""
+        return self.block_bytes(width) + self.written_bytes(width) <= limit - resident_bytes() - _OVERHEAD
+
     def width(self, limit: int, channels: int) -> int:
-        """The widest block that fits. Raises an error if not even one column fits."""
+        """Number of columns per block. Raises an error if not even one column fits.
+
+        A block has a cache line of columns for every thread if that fits, and leaves room for another block that is
+        being written if that fits too.
+        """
         beside = resident_bytes() + _OVERHEAD
-        room = min(limit - beside, _LARGEST_BLOCK)
-        if limit - beside < self.block_bytes(1):
+        room = limit - beside
+        if room < self.block_bytes(1):
             raise ValueError(
                 f"a single feature column on {self.nodes:,} nodes with {self.hops} hops needs "
                 f"{said_bytes(beside + self.block_bytes(1))} of memory ({said_bytes(beside)} of it for the program and "
                 f"what is loaded), and memory_limit is {said_bytes(limit)}: raise it to that at least"
             )
         step = self.lanes * torch.get_num_threads()
-        for unit in (step, self.lanes, 1):
+        for unit, written in ((step, 1), (step, 0), (self.lanes, 1), (self.lanes, 0), (1, 0)):
             widest = 0
-            while self.block_bytes(widest + unit) <= max(room, self.block_bytes(1)) and widest < channels:
-                widest += unit
+            while widest < channels:
+                wider = widest + unit
+                if self.block_bytes(wider) + written * self.written_bytes(wider) > room:
+                    break
+                if widest and self.block_bytes(wider) > _LARGEST_BLOCK:
+                    break
+                widest = wider
             if widest:
                 return min(widest, channels)
         return 1
