@@ -21,5 +21,6 @@ class KeyedWorkspace(NamedTuple):
         """The last workspace with its factorizations, if graph, features and storage are the same; else a new one."""
         kept = None if storage is None else (storage.memory_limit, storage.folder)
         key = (dataset.graph.checksum, dataset.inputs_digest, str(dataset.features.dtype), device, kept)
-        same = last is not None and last.key == key
-        return cls(key, last.workspace.with_labels(dataset) if same else Workspace(dataset, device, storage))
+        if last is not None and last.key == key:
+            return cls(key, last.workspace.with_labels(dataset))
+        return cls(key, Workspace(dataset, device, storage))
