@@ -36,3 +36,12 @@ def connected_graph(nodes: int = 60, seed: int = 0) -> Graph:
     ring = np.stack([np.arange(nodes), (np.arange(nodes) + 1) % nodes])
     chords = random.integers(0, nodes, size=(2, 2 * nodes))
     return Graph.from_edges(np.concatenate([ring, chords, [[0], [2]]], axis=1), num_nodes=nodes)
+
+
+@st.composite
+def edge_lists(draw: st.DrawFn) -> tuple[int, np.ndarray, np.ndarray]:
+    """The number of nodes, the edges ``[2, listed]`` and their weights, some of them zero."""
+    num_nodes = draw(st.integers(1, 12))
+    edges = draw(st.lists(st.tuples(*[st.integers(0, num_nodes - 1)] * 2), max_size=40))
+    weights = draw(st.lists(st.sampled_from([0.0, 0.25, 1.0, 3.0]), min_size=len(edges), max_size=len(edges)))
+    return num_nodes, np.array(edges, dtype=np.int64).reshape(-1, 2).T, np.array(weights, dtype=np.float64)

@@ -6,51 +6,20 @@ import re
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pytest
 import scipy.sparse as sp
 import torch
-from real_graphs import needs_data
-from torch_geometric.data import Data
+from small_datasets import PATH, part, small
 
 from unifilter.data import (
-    NodeDataset,
     Split,
     Table,
     TableEncoder,
-    linkx_split,
     pack_features,
-    random_split,
-    stratified_split,
 )
-from unifilter.data.splits import SEEDS
 from unifilter.data.summary import describe
 from unifilter.datasets import load_dataset
 from unifilter.graph import Graph
-
-PATH = Graph.from_edges(torch.tensor([[0, 1, 2], [1, 2, 3]]), num_nodes=5)
-
-
-def part(*nodes: int) -> np.ndarray:
-    return np.array(nodes, dtype=np.int64)
-
-
-def small(**changes: Any) -> NodeDataset:
-    fields: dict[str, Any] = {
-        "name": "small",
-        "graph": PATH,
-        "features": torch.arange(10.0).reshape(5, 2),
-        "labels": torch.tensor([0, 1, 1, 0, 1]),
-        "splits": {"mine": (Split("mine", 0, part(0, 1), part(2), part(3)),)},
-    }
-    return NodeDataset(**(fields | changes))
-
-
-def labeled(count: int) -> NodeDataset:
-    """As many nodes as are asked for, in a ring, of two classes in turn."""
-    nodes = torch.arange(count)
-    ring = Graph.from_edges(torch.stack([nodes, (nodes + 1) % count]))
-    return NodeDataset("ring", ring, torch.ones(count, 1), nodes % 2)
 
 
 def test_sizes_and_repr() -> None:
@@ -251,181 +220,11 @@ def test_negative_features_count_by_their_size(sparse: bool) -> None:
     assert data.scaled("l2").features.to_dense()[2].tolist() == pytest.approx([0.5**0.5, -(0.5**0.5)])
 
 
-def test_splits_by_name() -> None:
-    data = small()
-    assert data.split("mine") is data.splits["mine"][0]
-    with pytest.raises(ValueError, match="'small' has no split '48': it has 'mine', '60', 'stratified', and random"):
-        data.split("48")
-    with pytest.raises(
-        ValueError, match="'small' has 1 'mine' splits, there is no number 1: pass an index from 0 to 0"
-    ):
-        data.split("mine", 1)
-    for index in (-1, 1.5, True):
-        with pytest.raises(ValueError, match="the index of a split must be a whole number of at least 0"):
-            data.split("mine", index)  # type: ignore[arg-type]
-
-
-def test_the_short_name_48_is_geom_gcn() -> None:
-    masks = (Split("geom-gcn-48-32-20", 0, part(0), part(1), part(2)),)
-    data = small(splits={"geom-gcn-48-32-20": masks})
-    assert data.split("48") is data.split("geom-gcn-48-32-20") is masks[0]
-    with pytest.raises(
-        ValueError, match="it has 'geom-gcn-48-32-20', '60', 'stratified', '48', and random ones of any shares"
-    ):
-        data.split("public")
-
-
-def test_splits_drawn_on_demand() -> None:
-    data = labeled(100)
-    for name in ("60", "random-60-20-20"):
-        split = data.split(name, 3)
-        expected = random_split(data.labels, 0.6, 0.2, SEEDS[3])
-        assert (split.name, split.index, split.seed) == ("random-60-20-20", 3, SEEDS[3])
-        assert np.array_equal(split.train, expected.train)
-        assert np.array_equal(split.test, expected.test)
-    other = data.split("random-48-32-20", 4)
-    assert (other.name, other.index, other.seed) == ("random-48-32-20", 4, SEEDS[4])
-    assert np.array_equal(other.val, random_split(data.labels, 0.48, 0.32, SEEDS[4]).val)
-    with pytest.raises(ValueError, match="shares of 'random-50-30-30' add up to 110: they must add up to 100 percent"):
-        data.split("random-50-30-30")
-    with pytest.raises(ValueError, match="has 10 '60' splits, there is no number 10"):
-        data.split("60", 10)
-    stratified = data.split("stratified", 12)
-    assert stratified.index == 12
-    assert np.array_equal(stratified.val, stratified_split(data.labels, 0.6, 0.2, seed=12).val)
-
-
-def test_data_and_back() -> None:
-    weighted = Graph.from_edges(PATH.edges()[0], num_nodes=5, edge_weight=torch.tensor([1.0, 2.0, 1.0]))
-    data = small(graph=weighted).to_data()
-    assert data.edge_index.tolist() == [[0, 1, 1, 2, 2, 3], [1, 0, 2, 1, 3, 2]]
-    assert data.edge_weight.tolist() == [1, 1, 2, 2, 1, 1]
-    assert data.train_mask.tolist() == [[True], [True], [False], [False], [False]]
-    assert (data.num_nodes, data.y.tolist()) == (5, [0, 1, 1, 0, 1])
-    data.validate()
-    back = NodeDataset.from_data(data)
-    assert (back.name, back.checksum) == ("small", small(graph=weighted).checksum)
-    assert back.split("given").test.tolist() == [3]
-    assert "edge_weight" not in small().to_data()
-
-
-def test_data_with_chosen_splits() -> None:
-    data = labeled(50)
-    assert "train_mask" not in data.to_data()
-    for name, sets in (("60", 10), ("stratified", 10)):
-        masks = data.to_data(name)
-        assert masks.train_mask.shape == (50, sets)
-        assert np.flatnonzero(masks.val_mask[:, 7]).tolist() == data.split(name, 7).val.tolist()
-
-
-def test_data_is_dense_unless_asked() -> None:
-    data = small(features=torch.eye(5).to_sparse_csr())
-    assert data.to_data().x.layout == torch.strided
-    assert data.to_data(sparse=True).x.layout == torch.sparse_csr
-    assert NodeDataset.from_data(data.to_data(sparse=True)).checksum == data.checksum
-
-
-def test_from_data_with_one_mask_each_and_labels_in_a_column() -> None:
-    edges = torch.tensor([[0, 1], [1, 2]])
-    mask = torch.eye(3, dtype=torch.bool)
-    data = Data(
-        x=torch.eye(3), edge_index=edges, y=torch.tensor([[0], [1], [0]]),
-        train_mask=mask[0], val_mask=mask[1], test_mask=mask[2],
-    )  # fmt: skip
-    found = NodeDataset.from_data(data, name="three", metric="roc_auc")
-    assert (found.name, found.metric, found.labels.tolist()) == ("three", "roc_auc", [0, 1, 0])
-    assert len(found.splits["given"]) == 1
-    assert found.split("given").val.tolist() == [1]
-    del data.y, data.train_mask, data.val_mask, data.test_mask
-    assert NodeDataset.from_data(data).labels.tolist() == [-1, -1, -1]
-    assert NodeDataset.from_data(data).name == "data"
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"x": None}, "this Data object has no features: set data.x"),
-        ({"edge_index": None}, "this Data object has no edge_index"),
-        ({"train_mask": torch.ones(3, dtype=torch.bool)}, "has train_mask but no val_mask: set all three, or delete"),
-        ({f"{name}_mask": torch.ones(2, dtype=torch.bool) for name in ("train", "val", "test")},
-         "train_mask has shape [2], but the graph has 3 nodes"),
-        ({"y": torch.rand(3)}, "labels must be whole numbers"),
-    ],
-)  # fmt: skip
-def test_from_data_names_what_is_wrong(change: dict[str, Any], message: str) -> None:
-    data = Data(x=torch.eye(3), edge_index=torch.tensor([[0, 1], [1, 2]]), y=torch.tensor([0, 1, 0]), num_nodes=3)
-    for name, value in change.items():
-        data[name] = value
-    with pytest.raises(ValueError, match=re.escape(message)):
-        NodeDataset.from_data(data)
-
-
 def test_copies_and_pickles_are_the_same_data() -> None:
     data = small()
     for again in (copy.deepcopy(data), pickle.loads(pickle.dumps(data))):
         assert again.checksum == data.checksum
         assert again.split("mine").train.tolist() == [0, 1]
-
-
-@needs_data
-def test_the_published_split_sizes() -> None:
-    # Sizes that the rule of the polynomial papers gives, and Geom-GCN's masks; Cora's cover 2,485 of 2,708 nodes.
-    for name, sizes in (("cora", (1557, 542, 609)), ("citeseer", (1929, 665, 733)), ("actor", (4501, 1520, 1579))):
-        split = load_dataset(name).split("60")
-        assert (len(split.train), len(split.val), len(split.test)) == sizes
-    masks = load_dataset("cora").splits["geom-gcn-48-32-20"]
-    assert [len(s.train) + len(s.val) + len(s.test) for s in masks] == [2485] * 10
-    public = load_dataset("citeseer").split("public")
-    assert (len(public.train), len(public.val), len(public.test)) == (120, 500, 1000)
-
-
-def test_the_default_split_is_what_comes_with_the_data_else_stratified() -> None:
-    assert small(splits={}).default_split == "stratified"
-    assert small().default_split == "mine"
-    mine = small().splits["mine"]
-    assert small(splits={"mine": mine, "given": mine}).default_split == "given"
-    assert small(splits={"mine": mine}).split() is mine[0]
-    drawn = labeled(30)
-    assert np.array_equal(drawn.split(index=2).test, drawn.split("stratified", 2).test)
-    data = Data(x=torch.eye(6), edge_index=torch.tensor([[0, 1], [1, 2]]), y=torch.arange(6) % 2)
-    assert NodeDataset.from_data(data).default_split == "stratified"
-    data.train_mask, data.val_mask, data.test_mask = torch.eye(3, dtype=torch.bool).repeat(1, 2)
-    assert NodeDataset.from_data(data).default_split == "given"
-
-
-def test_a_benchmark_has_the_split_of_its_literature() -> None:
-    data = labeled(30).with_checked(literature_split="60")
-    for same in (data, pickle.loads(pickle.dumps(data)), copy.copy(data), data.scaled("row"), replace(data, name="x")):
-        assert same.default_split == "60"
-        assert same.split().name == "random-60-20-20"
-        assert same.is_literature_split(same.split("random-60-20-20", 3))
-        assert not same.is_literature_split(same.split("random-48-32-20"))
-    masks = replace(small(), literature_split="60")
-    assert masks.is_literature_split(masks.split("mine"))
-    assert not small().is_literature_split(small().split("mine"))
-
-
-def test_names_and_numbers_of_splits() -> None:
-    masks = {"geom-gcn-48-32-20": small().splits["mine"]}
-    assert small().split_names == ("mine", "stratified", "60")
-    assert small(splits=masks).split_names == ("geom-gcn-48-32-20", "stratified", "60")
-    assert small(splits=masks, literature_split="48").split_names == ("48", "stratified", "60")
-    assert small(splits=masks, literature_split="60").split_names == ("60", "geom-gcn-48-32-20", "stratified")
-    assert (small().num_splits(), small().num_splits("60"), small(splits=masks).num_splits("48")) == (1, 10, 1)
-
-
-def test_the_rule_of_linkx_is_drawn_where_no_masks_come_with_the_data() -> None:
-    data = labeled(40)
-    split = data.split("linkx-50-25-25", 3)
-    assert np.array_equal(split.train, linkx_split(data.labels, 3).train)
-    assert (split.name, split.index, len(split.train), len(split.val)) == ("linkx-50-25-25", 3, 20, 10)
-    given = small(splits={"linkx-50-25-25": small().splits["mine"]})
-    assert given.split("linkx-50-25-25") is given.splits["linkx-50-25-25"][0]
-
-
-def test_a_class_too_small_for_the_default_split_is_named() -> None:
-    with pytest.raises(ValueError, match="^class 'a' has 2 labeled nodes, too few"):
-        small(splits={}, class_names=("a", "b")).split()
 
 
 def test_classes_left_out_have_their_names() -> None:

@@ -104,7 +104,7 @@ def test_blocks_of_edges_are_all_edges(monkeypatch: pytest.MonkeyPatch) -> None:
         graph = Graph.from_edges(edges, 45, direction=direction, self_loops="keep")
         whole, digest = graph.edges()[0], graph.checksum
         with monkeypatch.context() as patch:
-            patch.setattr(sys.modules[Graph.__module__], "_ENTRIES_AT_ONCE", 7)
+            patch.setattr("unifilter.graph.edge_blocks.ENTRIES_AT_ONCE", 7)
             again = Graph.from_edges(edges, 45, direction=direction, self_loops="keep")
             assert len(list(again.edge_blocks())) > 10
             assert torch.equal(again.edges()[0], whole)

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from torch import Tensor
+from strategies import edge_lists
 from torch_geometric.data import Data
 
 from unifilter.graph import Duplicates, EdgeFacts, Graph, SelfLoops
@@ -20,21 +20,6 @@ EdgeList = tuple[int, np.ndarray, np.ndarray]
 
 def dense(graph: Graph) -> list[list[float]]:
     return graph.adjacency().to_dense().tolist()
-
-
-def dense_propagation(graph: Graph) -> Tensor:
-    adjacency = graph.adjacency(torch.float64).to_dense()
-    degree = adjacency.sum(dim=1)
-    scale = torch.where(degree > 0, degree.rsqrt(), 0.0)
-    return scale[:, None] * adjacency * scale
-
-
-@st.composite
-def edge_lists(draw: st.DrawFn) -> EdgeList:
-    num_nodes = draw(st.integers(1, 12))
-    edges = draw(st.lists(st.tuples(*[st.integers(0, num_nodes - 1)] * 2), max_size=40))
-    weights = draw(st.lists(st.sampled_from([0.0, 0.25, 1.0, 3.0]), min_size=len(edges), max_size=len(edges)))
-    return num_nodes, np.array(edges, dtype=np.int64).reshape(-1, 2).T, np.array(weights, dtype=np.float64)
 
 
 def test_direction_is_dropped_and_duplicates_are_one_edge() -> None:
@@ -121,66 +106,6 @@ def test_any_edge_list_gives_a_symmetric_graph(case: EdgeList, self_loops: SelfL
     assert graph.isolated.tolist() == (expected.sum(axis=1) == 0).tolist()
 
 
-@given(edge_lists(), st.sampled_from(["remove", "add"]))
-def test_propagate_is_the_normalised_adjacency(case: EdgeList, self_loops: SelfLoops) -> None:
-    num_nodes, edges, weights = case
-    graph = Graph.from_edges(edges, num_nodes=num_nodes, edge_weight=weights, self_loops=self_loops)
-    x = torch.arange(3.0 * num_nodes, dtype=torch.float64).sin().reshape(num_nodes, 3)
-    expected = dense_propagation(graph) @ x
-    torch.testing.assert_close(graph.propagate(x), expected)
-    torch.testing.assert_close(graph.propagate(x.numpy()), expected)
-    torch.testing.assert_close(graph.propagate(x[:, 0]), expected[:, 0])
-    torch.testing.assert_close(graph.propagate(x.to_sparse()), expected)
-    torch.testing.assert_close(graph.propagate(sp.csr_array(x.numpy())), expected)
-    single = graph.propagate(x.float())
-    assert single.dtype == torch.float32
-    torch.testing.assert_close(single.double(), expected, rtol=0, atol=1e-5)
-
-
-def test_isolated_nodes_have_a_zero_row() -> None:
-    graph = Graph.from_edges(np.array([[0], [2]]), num_nodes=4)
-    assert graph.propagate(torch.ones(4)).tolist() == [1, 0, 1, 0]
-
-
-def test_every_way_in_gives_the_same_graph() -> None:
-    edges = np.array([[0, 0, 1, 3], [1, 2, 2, 4]])
-    weights = np.array([0.5, 2.0, 1.0, 3.0])
-    expected = Graph.from_edges(edges, num_nodes=6, edge_weight=weights)
-    adjacency = sp.coo_array((weights, edges), shape=(6, 6))
-    network = nx.Graph()
-    network.add_nodes_from(range(6))
-    network.add_weighted_edges_from(zip(*edges.tolist(), weights.tolist(), strict=True))
-    data = Data(edge_index=torch.from_numpy(edges), edge_weight=torch.from_numpy(weights), num_nodes=6)
-    for graph in (
-        Graph.from_scipy(adjacency),
-        Graph.from_scipy((adjacency + adjacency.T).tocsr()),
-        Graph.from_scipy(sp.csc_matrix(adjacency)),
-        Graph.from_networkx(network),
-        Graph.from_networkx(network.to_directed()),
-        Graph.from_data(data),
-    ):
-        assert repr(graph) == repr(expected)
-        assert dense(graph) == dense(expected)
-    unweighted = Graph.from_edges(edges, num_nodes=6)
-    assert dense(Graph.from_networkx(network, weight=None)) == dense(unweighted)
-    assert dense(Graph.from_data(Data(edge_index=torch.from_numpy(edges), num_nodes=6))) == dense(unweighted)
-
-
-def test_networkx_nodes_are_numbered_in_order_and_weights_default_to_one() -> None:
-    network = nx.Graph()
-    network.add_nodes_from(["c", "a", "b"])
-    network.add_edge("a", "b", weight=2.0)
-    network.add_edge("c", "a")
-    assert dense(Graph.from_networkx(network)) == [[0, 1, 0], [1, 0, 2], [0, 2, 0]]
-
-
-@pytest.mark.parametrize(("duplicates", "merged"), [("sum", 5.0), ("max", 3.0)])
-def test_parallel_edges_of_a_multigraph_are_merged(duplicates: Duplicates, merged: float) -> None:
-    network = nx.MultiGraph()
-    network.add_weighted_edges_from([(0, 1, 2.0), (1, 0, 3.0)])
-    assert dense(Graph.from_networkx(network, duplicates=duplicates)) == [[0, merged], [merged, 0]]
-
-
 def test_to_another_device_keeps_the_options() -> None:
     graph = Graph.from_edges(
         np.array([[0], [1]]), edge_weight=np.array([2.0]), num_nodes=3, self_loops="add", duplicates="max"
@@ -209,32 +134,6 @@ def test_bad_graphs_are_refused() -> None:
         Graph.from_data(Data(x=torch.ones(3, 1)))
     with pytest.raises(ValueError, match="has no edge_index: set data.edge_index"):
         Graph.from_data(SimpleNamespace(num_nodes=3))
-
-
-def test_propagate_keeps_the_gradient_of_a_tensor() -> None:
-    graph = Graph.from_edges(torch.tensor([[0, 1], [1, 2]]))
-    for x in (torch.ones(3, dtype=torch.float64), torch.ones(3, 2, dtype=torch.float64)):
-        x.requires_grad_()
-        product = graph.propagate(x)
-        assert product.shape == x.shape
-        (gradient,) = torch.autograd.grad(product[0].sum(), x)
-        assert gradient.reshape(3, -1)[:, 0].tolist() == pytest.approx([0.0, 0.5**0.5, 0.0])
-
-
-def test_propagation_matrix_is_what_propagate_multiplies_by() -> None:
-    edges, weight = torch.tensor([[0, 1, 3], [1, 2, 1]]), torch.tensor([1.0, 2.0, 0.5])
-    graph = Graph.from_edges(edges, num_nodes=5, edge_weight=weight)
-    matrix = graph.propagation_matrix(torch.float64).to_dense()
-    torch.testing.assert_close(matrix, dense_propagation(graph), atol=1e-15, rtol=0)
-    torch.testing.assert_close(graph.propagate(torch.eye(5, dtype=torch.float64)), matrix, atol=1e-15, rtol=0)
-
-
-def test_propagate_refuses_bad_signals() -> None:
-    graph = Graph.from_edges(np.array([[0, 1], [1, 2]]))
-    with pytest.raises(ValueError, match="features have 2 rows but the graph has 3 nodes: pass one row per node"):
-        graph.propagate(torch.ones(2, 5))
-    with pytest.raises(ValueError, match=r"feature column 0 of node 1 is not finite \(inf\): impute or drop it"):
-        graph.propagate(torch.tensor([1.0, float("inf"), 1.0]))
 
 
 @given(edge_lists(), st.booleans(), st.sampled_from(["remove", "add"]), st.sampled_from(["sum", "max"]))

@@ -5,8 +5,9 @@ from unifilter.data.column_summary import ColumnSummary
 from unifilter.data.features import SCALINGS, FeatureScaling, features_digest, pack_features, scale_rows, scale_spread
 from unifilter.data.frames import is_frame
 from unifilter.data.metric import METRICS, TASK_METRICS, Metric, TaskName
+from unifilter.data.named_splits import short_split_name
 from unifilter.data.node_choice import check_labeled, choose_nodes
-from unifilter.data.node_dataset import NodeDataset, short_split_name
+from unifilter.data.node_dataset import NodeDataset
 from unifilter.data.preparation import (
     ArrayPreparation,
     DataWarning,

@@ -13,39 +13,20 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from unifilter._internal.checks import (
-    as_labels,
-    as_node_mask,
-    check_choice,
-    consecutive_labels,
-    without_torch_notices,
-)
-from unifilter._internal.extras import require
+from unifilter._internal.checks import check_choice, without_torch_notices
 from unifilter.data.features import SCALINGS, FeatureScaling, checked_features, features_digest, pack_features
+from unifilter.data.label_checks import checked_labels, checked_targets
 from unifilter.data.metric import TASK_METRICS, Metric, TaskName
+from unifilter.data.named_splits import count_splits, full_split_name, one_split, split_names
 from unifilter.data.preparation import ArrayPreparation
-from unifilter.data.splits import (
-    Split,
-    check_split,
-    linkx_split,
-    masks_to_splits,
-    missing_classes,
-    named_random_splits,
-    stratified_split,
-)
+from unifilter.data.pyg_data import fields_of_data, to_data
+from unifilter.data.splits import Split, check_split, missing_classes
 from unifilter.data.table import Table
 from unifilter.data.table_encoder import TableEncoder
 from unifilter.graph import Direction, Graph, label_set_homophily, value_homophily
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
-
-# Short names of splits, after the percentage of training nodes.
-_SHORT_NAMES = {"60": "random-60-20-20", "48": "geom-gcn-48-32-20"}
-# Rules that draw a split for any seed.
-_DRAWN = ("stratified", "linkx-50-25-25")
-# Number of splits drawn by a rule if the data has no splits of its own.
-_NUM_DRAWN = 10
 
 
 class _Features:
@@ -128,8 +109,8 @@ class NodeDataset:
         check_choice("metric", self.metric, TASK_METRICS[self.task])
         check_choice("feature_scaling", self.feature_scaling, SCALINGS)
         nodes = self.graph.num_nodes
-        object.__setattr__(self, "targets", _checked_targets(self.task, self.targets, nodes))
-        labels, class_names = _checked_labels(self.labels, tuple(self.class_names), nodes)
+        object.__setattr__(self, "targets", checked_targets(self.task, self.targets, nodes))
+        labels, class_names = checked_labels(self.labels, tuple(self.class_names), nodes)
         for name, split_set in self.splits.items():
             if not split_set:
                 raise ValueError(f"there is no split in {name!r}: add some, or leave the name out")
@@ -311,23 +292,7 @@ class NodeDataset:
                 Geom-GCN, which come with the files. Default: ``default_split``.
             index: Index of the split, from 0.
         """
-        name = self.default_split if name is None else name
-        if isinstance(index, bool) or not isinstance(index, (int, np.integer)) or index < 0:
-            raise ValueError(f"the index of a split must be a whole number of at least 0, not {index!r}: pass 0")
-        if not self.answered.any():
-            raise ValueError(
-                f"{self.name!r} has no labels, so it cannot be split: add labels; in a table they are a column label, "
-                "target or label:NAME"
-            )
-        if name in _DRAWN and name not in self.splits:
-            return self._draw(name, int(index))
-        found = self._split_set(name)
-        if index >= len(found):
-            raise ValueError(
-                f"{self.name!r} has {len(found)} {name!r} splits, there is no number {index}: "
-                f"pass an index from 0 to {len(found) - 1}"
-            )
-        return found[index]
+        return one_split(self, self.default_split if name is None else name, index)
 
     @property
     def default_split(self) -> str:
@@ -342,10 +307,7 @@ class NodeDataset:
     @property
     def split_names(self) -> tuple[str, ...]:
         """Names to choose from: the default split, the others that come with the data, and two drawn on demand."""
-        named: dict[str, str] = {}
-        for name in (self.default_split, *self.splits, "stratified", "60"):
-            named.setdefault(_full_name(name), name)  # lists a split under one name only
-        return tuple(named.values())
+        return split_names(self)
 
     def num_splits(self, name: str | None = None) -> int:
         """Number of splits of a rule: all that come with the data, or ten.
@@ -353,8 +315,7 @@ class NodeDataset:
         Args:
             name: As in :meth:`split`.
         """
-        full = _full_name(self.default_split if name is None else name)
-        return len(self.splits.get(full, range(_NUM_DRAWN)))
+        return count_splits(self, self.default_split if name is None else name)
 
     def missing_classes(self, split: Split) -> dict[str, list[str]]:
         """Names of the classes without a node in ``"train"``, ``"val"`` and ``"test"``."""
@@ -366,29 +327,7 @@ class NodeDataset:
 
     def is_literature_split(self, split: Split) -> bool:
         """Whether papers report results on this split: the split of the benchmark, or one that comes with its files."""
-        return bool(self.literature_split) and split.name in (*self.splits, _full_name(self.literature_split))
-
-    def _split_set(self, name: str) -> tuple[Split, ...]:
-        full = _full_name(name)
-        if full in self.splits:
-            return self.splits[full]
-        if full in _DRAWN:
-            return tuple(self._draw(full, seed) for seed in range(_NUM_DRAWN))
-        drawn = named_random_splits(self.strata, full)
-        if drawn is not None:
-            return drawn
-        known = [*self.splits, "60", "stratified"]
-        if _SHORT_NAMES["48"] in self.splits:
-            known.append("48")
-        raise ValueError(
-            f"{self.name!r} has no split {name!r}: it has {', '.join(map(repr, known))}, "
-            "and random ones of any shares, such as 'random-48-32-20'"
-        )
-
-    def _draw(self, rule: str, seed: int) -> Split:
-        if rule == "stratified":
-            return stratified_split(self.strata, 0.6, 0.2, seed, self.class_names)
-        return linkx_split(self.strata, seed)
+        return bool(self.literature_split) and split.name in (*self.splits, full_split_name(self.literature_split))
 
     def to_data(self, split: str | None = None, *, sparse: bool = False) -> Data:
         """Convert the data set to a PyG ``Data`` with ``x``, ``edge_index``, ``y`` and, if there are splits, masks.
@@ -400,29 +339,7 @@ class NodeDataset:
                 ``splits``. The masks have shape ``[num_nodes, number of splits]``.
             sparse: Keep sparse features sparse, as a torch CSR tensor.
         """
-        require("pyg", what="to_data")
-        from torch_geometric.data import Data
-
-        sources = torch.repeat_interleave(torch.arange(self.num_nodes), self.graph.row_start.cpu().diff())
-        ends = torch.stack([sources.to(self.graph.device), self.graph.neighbors.long()])
-        keep_sparse = sparse or self.features.layout == torch.strided
-        data = Data(
-            x=self.features if keep_sparse else self.features.to_dense(),
-            edge_index=ends.flip(0) if self.graph.direction == "in" else ends,
-            y=self.labels,
-        )
-        data.num_nodes = self.num_nodes
-        data.name = self.name
-        if self.graph.weights is not None:
-            data.edge_weight = self.graph.weights
-        if split is None and self.splits:
-            split = next(iter(self.splits))
-        if split is not None:
-            chosen = self._split_set(split)
-            for part in ("train", "val", "test"):
-                columns = [as_node_mask(getattr(one, part), self.num_nodes, part) for one in chosen]
-                data[f"{part}_mask"] = torch.from_numpy(np.stack(columns, axis=1))
-        return data
+        return to_data(self, split, sparse)
 
     @classmethod
     def from_data(
@@ -442,93 +359,4 @@ class NodeDataset:
             metric: Default metric.
             direction: Whether edges are directed, as in :meth:`unifilter.Graph.from_edges`.
         """
-        if getattr(data, "x", None) is None:
-            raise ValueError("this Data object has no features: set data.x (a [num_nodes, num_features] tensor) first")
-        features = pack_features(data.x)  # first, because a matrix without columns can claim any number of nodes
-        graph = Graph.from_data(data, direction=direction)
-        y = getattr(data, "y", None)
-        labels = torch.full((graph.num_nodes,), -1) if y is None else y
-        if labels.ndim == 2 and labels.shape[1] == 1:
-            labels = labels[:, 0]  # as in OGB
-        return cls(
-            name=str(getattr(data, "name", "data")) if name is None else name,
-            graph=graph,
-            features=features,
-            labels=labels,
-            splits=_splits_of_masks(data, graph.num_nodes),
-            metric=metric,
-            source="a PyG Data object",
-        )
-
-
-def _checked_labels(labels: Any, names: tuple[str, ...], nodes: int) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Class indices and class names. Labels without names may have gaps and be of any size."""
-    if not names:
-        indices, found = consecutive_labels(labels, nodes)
-        in_order = np.array_equal(found, np.arange(len(found)))
-        return indices, () if in_order else tuple(map(str, found.tolist()))
-    if len(names) > nodes:
-        raise ValueError(
-            f"there are {len(names)} class_names for {nodes} nodes, more classes than nodes: name only classes that "
-            "occur, or leave class_names out"
-        )
-    indices = as_labels(labels, nodes)
-    if len(names) <= indices.max():
-        raise ValueError(
-            f"node {int(indices.argmax())} is of class {indices.max()}, but there are {len(names)} class_names: name "
-            "every class, or leave class_names out"
-        )
-    return indices, names
-
-
-def _checked_targets(task: TaskName, targets: Any, nodes: int) -> Tensor | None:
-    """Float64 ``[nodes, targets]``, finite or NaN. Multilabel targets are 1, 0 or NaN."""
-    if (targets is None) != (task == "classification"):
-        raise ValueError(
-            f"task={task!r} " + ("has no targets: pass them" if targets is None else "takes labels, not targets")
-        )
-    if targets is None:
-        return None
-    values = torch.as_tensor(targets).detach().to("cpu", torch.float64)
-    values = values[:, None] if values.ndim == 1 else values
-    if values.ndim != 2 or values.shape[0] != nodes or values.shape[1] == 0:
-        raise ValueError(f"targets must have shape [{nodes}] or [{nodes}, targets], not {list(values.shape)}")
-    if torch.isinf(values).any():
-        node = int(torch.isinf(values).any(dim=1).nonzero()[0])
-        raise ValueError(f"the target of node {node} is infinite: correct it, or set it to NaN if it is unknown")
-    if task == "multilabel":
-        wrong = ~(torch.isnan(values) | (values == 0) | (values == 1)).all(dim=1)
-        if wrong.any():
-            node = int(wrong.nonzero()[0])
-            raise ValueError(
-                f"the labels of node {node} are {values[node].tolist()}: a label must be 1 (present), 0 (absent) or "
-                "NaN (unknown)"
-            )
-    return values
-
-
-def short_split_name(name: str) -> str:
-    """The short name of a split, such as ``"48"`` for ``"geom-gcn-48-32-20"``, if there is one."""
-    return next((short for short, full in _SHORT_NAMES.items() if full == name), name)
-
-
-def _full_name(name: str) -> str:
-    return _SHORT_NAMES.get(name, name)
-
-
-def _splits_of_masks(data: Data, num_nodes: int) -> dict[str, tuple[Split, ...]]:
-    masks = {part: getattr(data, f"{part}_mask", None) for part in ("train", "val", "test")}
-    there = [part for part, mask in masks.items() if mask is not None]
-    if not there:
-        return {}
-    for part, mask in masks.items():
-        if mask is None:
-            raise ValueError(
-                f"this Data object has {there[0]}_mask but no {part}_mask: set all three, or delete the others"
-            )
-        if mask.shape[0] != num_nodes:
-            raise ValueError(
-                f"{part}_mask has shape {list(mask.shape)}, but the graph has {num_nodes} nodes: pass one value, or "
-                "one row of values, per node"
-            )
-    return {"given": masks_to_splits("given", **masks)}
+        return cls(**fields_of_data(data, name, direction), metric=metric)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import hashlib
 import math
 import warnings
 from collections.abc import Callable
@@ -261,3 +262,13 @@ def _rank(history: History) -> tuple[float, float]:
     if history.best_epoch < 0:
         return -math.inf, -math.inf
     return history.best_score, -history.val_loss[history.best_epoch]
+
+
+def run_fingerprint(method: Method, problem: Problem) -> str:
+    """Identifies a run in its checkpoint: settings, data, nodes and weights."""
+    digest = hashlib.sha256(f"{method.settings()} {problem.dataset.checksum}\n".encode())
+    for nodes in (problem.train, problem.val):
+        digest.update(f"{nodes.tolist()}\n".encode())
+    if problem.weights is not None:
+        digest.update(problem.weights.astype("<f8").tobytes())
+    return digest.hexdigest()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -27,6 +27,45 @@ def graph_and_features(graph: Any, x: Any) -> tuple[Graph, Any]:
     if isinstance(graph, (Tensor, np.ndarray)):
         rows = x.num_rows if isinstance(x, Table) else x.shape[0] if len(getattr(x, "shape", ())) == 2 else None
     return as_graph(graph, rows), x
+
+
+class FitArguments(NamedTuple):
+    """The arguments of ``fit``, converted.
+
+    Attributes:
+        graph: The graph.
+        x: The features.
+        y: The target of each node of the graph.
+        nodes: The nodes that ``fit(nodes, y)`` named; ``None`` if the graph was an argument.
+        train, val: Training and validation nodes; ``None`` if not given.
+    """
+
+    graph: Graph
+    x: Any
+    y: Any
+    nodes: Any
+    train: Any
+    val: Any
+
+
+def fit_arguments(own_graph: Any, own_x: Any, graph: Any, x: Any, y: Any, train: Any, val: Any) -> FitArguments:
+    """The arguments of ``fit(graph, x, y, train, val)``, or of ``fit(nodes, y)`` if the estimator has a graph."""
+    nodes: Any = None
+    if own_graph is not None:
+        nodes, answers = node_column(graph), x if y is None else y
+        if answers is None or (x is not None and y is not None):
+            raise ValueError(
+                "the graph was passed to the constructor, so fit takes nodes and their targets: fit(nodes, y)"
+            )
+        graph, x = graph_and_features(own_graph, own_x)
+        y, train = answers_at(nodes, answers, graph.num_nodes), nodes
+    elif is_data(graph):
+        y = getattr(graph, "y", None) if y is None else y
+        train, val = mask_of(graph, "train", train), mask_of(graph, "val", val)
+    graph, x = graph_and_features(graph, x)
+    if x is None or y is None:
+        raise ValueError("fit needs the features x and the targets y: fit(graph, x, y, train=..., val=...)")
+    return FitArguments(graph, x, y, nodes, train, val)
 
 
 def mask_of(data: Any, name: str, given: Any) -> Any:

@@ -14,8 +14,8 @@ from sklearn.base import ClassifierMixin
 from unifilter._internal.checks import check_choice
 from unifilter._internal.type_aliases import FeatureLike, NodeIndex
 from unifilter.data import Classes, balanced_weights
-from unifilter.estimators.node_estimator import Answers, NodeEstimator
-from unifilter.estimators.targets import labels_per_node
+from unifilter.estimators.node_estimator import NodeEstimator
+from unifilter.estimators.targets import Answers, labels_per_node
 from unifilter.estimators.trained_model import TrainedModel
 from unifilter.evaluation import prediction_sets
 from unifilter.methods import Method

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
-import itertools
-import math
 import os
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -25,10 +21,11 @@ from unifilter._internal.checks import as_node_mask, check_choice
 from unifilter._internal.type_aliases import FeatureLike, Labels, NodeIndex
 from unifilter.data import NodeDataset, TableEncoder, TaskName, check_labeled, choose_nodes, pack_features
 from unifilter.estimators.findings import NothingLearnedWarning
-from unifilter.estimators.fitting import Fitted, delete_checkpoints, fit
+from unifilter.estimators.fitting import Fitted, delete_checkpoints, fit, run_fingerprint
 from unifilter.estimators.inputs import (
     answers_at,
     as_table,
+    fit_arguments,
     graph_and_features,
     is_data,
     mask_of,
@@ -36,43 +33,15 @@ from unifilter.estimators.inputs import (
     node_weights,
     pick,
 )
+from unifilter.estimators.keyed_workspace import KeyedWorkspace
 from unifilter.estimators.settings_signature import default_of
+from unifilter.estimators.sweeping import SweepRow, sweep
+from unifilter.estimators.targets import Answers
 from unifilter.estimators.trained_model import TrainedModel
 from unifilter.methods import Method, Problem, Storage, Workspace, find_method
 from unifilter.training import History, Task
 
 _DTYPES = {"float32": torch.float32, "float64": torch.float64}
-
-
-@dataclass(frozen=True)
-class SweepRow:
-    """One point of a sweep.
-
-    Attributes:
-        settings: The settings.
-        val_score: Validation score.
-        epochs: Number of epochs trained.
-    """
-
-    settings: dict[str, Any]
-    val_score: float
-    epochs: int
-
-
-@dataclass(frozen=True, eq=False)
-class Answers:
-    """Targets of nodes, converted from user input.
-
-    Attributes:
-        fields: Fields of a :class:`unifilter.data.NodeDataset`: ``labels`` and ``class_names``, or ``task`` and
-            ``targets``.
-        names: Classes, or names of labels or targets, as the user knows them.
-        strata: Groups for stratified hold-out: the class of each node, -1 if unknown.
-    """
-
-    fields: dict[str, Any]
-    names: np.ndarray
-    strata: np.ndarray
 
 
 class NodeEstimator(BaseEstimator):  # type: ignore[misc]
@@ -213,21 +182,7 @@ class NodeEstimator(BaseEstimator):  # type: ignore[misc]
         If the graph was passed to the constructor, call ``fit(nodes, y)`` with node indices and their targets;
         ``sample_weight`` then has one number for each of these nodes.
         """
-        nodes: Any = None
-        if self.graph is not None:
-            nodes, answers = node_column(graph), x if y is None else y
-            if answers is None or (x is not None and y is not None):
-                raise ValueError(
-                    "the graph was passed to the constructor, so fit takes nodes and their targets: fit(nodes, y)"
-                )
-            graph, x = graph_and_features(self.graph, self.x)
-            y, train = answers_at(nodes, answers, graph.num_nodes), nodes
-        elif is_data(graph):
-            y = getattr(graph, "y", None) if y is None else y
-            train, val = mask_of(graph, "train", train), mask_of(graph, "val", val)
-        known_graph, x = graph_and_features(graph, x)
-        if x is None or y is None:
-            raise ValueError("fit needs the features x and the targets y: fit(graph, x, y, train=..., val=...)")
+        known_graph, x, y, nodes, train, val = fit_arguments(self.graph, self.x, graph, x, y, train, val)
         check_choice("dtype", self.dtype, tuple(_DTYPES))
         method = self.build_method()
         found = self._answers(y, known_graph.num_nodes)
@@ -248,7 +203,7 @@ class NodeEstimator(BaseEstimator):  # type: ignore[misc]
             label="fit",
             verbose=self.verbose,
             checkpoint=saved,
-            fingerprint=_fingerprint(method, problem),
+            fingerprint=run_fingerprint(method, problem),
             on_epoch=on_epoch,
         )
         # Nothing can fail from here on, so that the estimator never mixes the state of two fits.
@@ -288,24 +243,10 @@ class NodeEstimator(BaseEstimator):  # type: ignore[misc]
             raise ValueError("a loaded model has no training data to sweep on: call fit first")
         values = {name: list(some) for name, some in settings.items()}
         problem = Problem(self._workspace_for(self.data_, self._storage), *self._nodes, self._node_weights)
-        problem.workspace.expect_hops(0, *values.get("hops", ()))
-        rows: list[SweepRow] = []
-        best: tuple[Fitted, SweepRow] | None = None
-        for combination in itertools.product(*values.values()):
-            given = dict(zip(values, combination, strict=True))
-            method = self._family.with_settings({**self.build_method().settings(), **given})
-            label = " ".join(f"{name}={value}" for name, value in given.items())
-            fitted = fit(method, problem, verbose=self.verbose, label=label)
-            row = SweepRow(given, fitted.history.best_score, fitted.history.epochs)
-            rows.append(row)
-            # A fit that diverged in the first epoch has no score, and counts as the worst.
-            if best is None or row.val_score > best[1].val_score or math.isnan(best[1].val_score):
-                best = fitted, row
-        if best is None or not values:
-            raise ValueError("there is nothing to try: pass at least one value of some setting, sweep(tau=[0.2, 0.5])")
-        self.set_params(**best[1].settings)
-        self._adopt(best[0], problem, self.model_.classes)
-        return rows
+        found = sweep(self.build_method(), problem, values, self.verbose)
+        self.set_params(**found.best.settings)
+        self._adopt(found.fitted, problem, self.model_.classes)
+        return found.rows
 
     def predict(self, nodes: NodeIndex | None = None, *, graph: Any = None, x: FeatureLike | None = None) -> np.ndarray:
         """Predict the most probable class of each node, its labels as ``bool [nodes, labels]``, or a number.
@@ -440,25 +381,15 @@ class NodeEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _workspace_for(self, dataset: NodeDataset, storage: Storage | None) -> Workspace:
         """The workspace of the last fit with its factorizations, if graph and features are the same."""
-        device = self.device or "cpu"
-        kept = None if storage is None else (storage.memory_limit, storage.folder)
-        key = (dataset.graph.checksum, dataset.inputs_digest, str(dataset.features.dtype), device, kept)
         # Clones of an estimator with a graph share the graph, and therefore its cache.
-        known_key, known = (
-            getattr(self, "_workspace", (None, None))
-            if self.graph is None
-            else dataset.graph.cache.get("workspace", (None, None))
-        )
-        workspace = (
-            known.with_labels(dataset)
-            if known is not None and known_key == key
-            else Workspace(dataset, device, storage)
-        )
-        if self.graph is None:
-            self._workspace = key, workspace
+        own = self.graph is None
+        last = getattr(self, "_workspace", None) if own else dataset.graph.cache.get("workspace")
+        latest = KeyedWorkspace.of(dataset, self.device or "cpu", storage, last)
+        if own:
+            self._workspace = latest
         else:
-            dataset.graph.cache["workspace"] = key, workspace
-        return workspace
+            dataset.graph.cache["workspace"] = latest
+        return latest.workspace
 
     def _logits(self, nodes: Any, graph: Any, x: Any) -> Tensor:
         self._check_fitted()
@@ -495,13 +426,3 @@ class NodeEstimator(BaseEstimator):  # type: ignore[misc]
         if "_storage" in state:
             state["_storage"] = None
         return state
-
-
-def _fingerprint(method: Method, problem: Problem) -> str:
-    """Identifies a run in its checkpoint: settings, data, nodes and weights."""
-    digest = hashlib.sha256(f"{method.settings()} {problem.dataset.checksum}\n".encode())
-    for nodes in (problem.train, problem.val):
-        digest.update(f"{nodes.tolist()}\n".encode())
-    if problem.weights is not None:
-        digest.update(problem.weights.astype("<f8").tobytes())
-    return digest.hexdigest()

@@ -11,8 +11,8 @@ from sklearn.base import RegressorMixin
 
 from unifilter._internal.type_aliases import FeatureLike, NodeIndex
 from unifilter.data import TaskName
-from unifilter.estimators.node_estimator import Answers, NodeEstimator
-from unifilter.estimators.targets import numbers_per_node
+from unifilter.estimators.node_estimator import NodeEstimator
+from unifilter.estimators.targets import Answers, numbers_per_node
 from unifilter.estimators.trained_model import TrainedModel
 from unifilter.evaluation import interval_halfwidth
 from unifilter.training import Regression, Task

@@ -3,12 +3,29 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from torch import Tensor
 
 from unifilter.data import is_frame
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """Targets of nodes, converted from user input.
+
+    Attributes:
+        fields: Fields of a :class:`unifilter.data.NodeDataset`: ``labels`` and ``class_names``, or ``task`` and
+            ``targets``.
+        names: Classes, or names of labels or targets, as the user knows them.
+        strata: Groups for stratified hold-out: the class of each node, -1 if unknown.
+    """
+
+    fields: dict[str, Any]
+    names: np.ndarray
+    strata: np.ndarray
 
 
 def numbers_per_node(y: Any, num_nodes: int) -> tuple[np.ndarray, tuple[str, ...]]:

@@ -1,9 +1,9 @@
 """The graph and its measures: propagation, homophily, frequencies of signals."""
 
-from unifilter.graph.adjacency import Duplicates
+from unifilter.graph.adjacency import Direction, Duplicates, SelfLoops
 from unifilter.graph.convert_edges import EdgeBlock, convert_edges
 from unifilter.graph.edge_facts import EdgeFacts
-from unifilter.graph.graph import Direction, Graph, SelfLoops
+from unifilter.graph.graph import Graph
 from unifilter.graph.graph_like import as_graph
 from unifilter.graph.homophily import (
     HomophilyEstimate,

@@ -7,10 +7,50 @@ from typing import Literal
 import numpy as np
 import scipy.sparse as sp
 
+from unifilter.graph.edge_facts import EdgeFacts
+
 Duplicates = Literal["sum", "max"]
+SelfLoops = Literal["remove", "add", "keep"]
+Direction = Literal["undirected", "out", "in"]
 
 
-def merged_adjacency(
+def adjacency_of_edges(
+    source: np.ndarray,
+    target: np.ndarray,
+    weight: np.ndarray | None,
+    num_nodes: int,
+    duplicates: Duplicates,
+    self_loops: SelfLoops,
+    direction: Direction,
+) -> tuple[sp.csr_array, EdgeFacts]:
+    """The adjacency of a checked edge list, and what was done to the edges. See :meth:`unifilter.Graph.from_edges`."""
+    listed, merged = _merged_adjacency(source, target, weight, num_nodes, duplicates, self_loops == "keep")
+    both_ways = listed.maximum(listed.T).tocsr()
+    adjacency = sp.csr_array({"undirected": both_ways, "out": listed, "in": listed.T}[direction])
+    facts = EdgeFacts(
+        given=len(source),
+        one_directional=both_ways.nnz - listed.nnz,
+        duplicates=merged,
+        self_loops=int((source == target).sum()),
+        weighted=bool((adjacency.data != 1).any()),
+    )
+    return with_loops(adjacency) if self_loops == "add" else adjacency, facts
+
+
+def with_loops(adjacency: sp.csr_array) -> sp.csr_array:
+    """Add a self-loop of weight 1 to every node."""
+    return (adjacency + sp.identity(adjacency.shape[0], dtype=adjacency.dtype, format="csr")).tocsr()
+
+
+def without_loops(adjacency: sp.csr_array) -> sp.csr_array:
+    """Remove every self-loop."""
+    entries = adjacency.tocoo()
+    apart = entries.row != entries.col
+    ends = entries.row[apart], entries.col[apart]
+    return sp.csr_array((entries.data[apart], ends), shape=adjacency.shape)
+
+
+def _merged_adjacency(
     source: np.ndarray,
     target: np.ndarray,
     weight: np.ndarray | None,
@@ -37,11 +77,6 @@ def merged_adjacency(
         if not np.isfinite(adjacency.data).all():
             adjacency = _summed_in_double_precision(source, target, values, num_nodes)
     return adjacency, len(source) - adjacency.nnz
-
-
-def with_loops(adjacency: sp.csr_array) -> sp.csr_array:
-    """Add a self-loop of weight 1 to every node."""
-    return (adjacency + sp.identity(adjacency.shape[0], dtype=adjacency.dtype, format="csr")).tocsr()
 
 
 def _summed_in_double_precision(

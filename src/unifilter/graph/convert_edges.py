@@ -14,10 +14,11 @@ from unifilter._internal.array_files import ArrayWriter, array_writer, told_of_f
 from unifilter._internal.checks import check_choice, check_count
 from unifilter._internal.files import whole_folder
 from unifilter._internal.memory import check_limit, resident_bytes, said_bytes
-from unifilter.graph.adjacency import Duplicates
+from unifilter.graph.adjacency import Duplicates, SelfLoops
 from unifilter.graph.edge_facts import EdgeFacts
-from unifilter.graph.graph import Graph, SelfLoops
+from unifilter.graph.graph import Graph
 from unifilter.graph.graph_folder import NEIGHBORS, ROW_START, WEIGHTS, mapped_graph, write_graph_manifest
+from unifilter.graph.propagation import check_degrees
 
 # Node ids are stored in 32 bits.
 _MOST_NODES = 2**31 - 1
@@ -96,7 +97,7 @@ def convert_edges(
         graph = mapped_graph(part, files, False, self_loops, duplicates)
         graph.edge_facts = sorter.facts()
         if WEIGHTS in files:
-            graph._check_degrees()
+            check_degrees(graph)
         said("checksum", 0.0)
         write_graph_manifest(part, graph, files)
     return Graph.open(folder, verify=False)

@@ -7,38 +7,23 @@ import os
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 import scipy.sparse as sp
 import torch
 from torch import Tensor
 
-from unifilter._internal.checks import (
-    as_feature_matrix,
-    check_choice,
-    check_edge_weight,
-    check_edges,
-    without_torch_notices,
-)
-from unifilter.graph.adjacency import Duplicates, merged_adjacency, with_loops
+from unifilter._internal.checks import check_choice, check_edge_weight, check_edges
+from unifilter.graph import edge_blocks, propagation
+from unifilter.graph.adjacency import Direction, Duplicates, SelfLoops, adjacency_of_edges, with_loops, without_loops
 from unifilter.graph.edge_facts import EdgeFacts
+from unifilter.graph.edge_lists import edges_of_data, edges_of_networkx, edges_of_scipy
 from unifilter.kernels.compressed_rows import CompressedRows
-from unifilter.kernels.propagate import propagate
 
 if TYPE_CHECKING:
     import networkx as nx
     from torch_geometric.data import Data
-
-# Degrees in this range are safe for the kernels in single precision. The weights of other graphs are normalized
-# first.
-_ORDINARY_DEGREES = (2.0**-20, 2.0**40)
-
-# How many entries of the adjacency are looked at together: little beside the graph.
-_ENTRIES_AT_ONCE = 1 << 22
-
-SelfLoops = Literal["remove", "add", "keep"]
-Direction = Literal["undirected", "out", "in"]
 
 
 class Graph:
@@ -126,25 +111,15 @@ class Graph:
         check_choice("self_loops", self_loops, get_args(SelfLoops))
         check_choice("duplicates", duplicates, get_args(Duplicates))
         check_choice("direction", direction, get_args(Direction))
-        listed, merged = merged_adjacency(source, target, weight, nodes, duplicates, self_loops == "keep")
-        both_ways = listed.maximum(listed.T).tocsr()
-        one_directional = both_ways.nnz - listed.nnz
-        adjacency = sp.csr_array({"undirected": both_ways, "out": listed, "in": listed.T}[direction])
-        graph = cls._from_adjacency(
-            with_loops(adjacency) if self_loops == "add" else adjacency,
+        adjacency, facts = adjacency_of_edges(source, target, weight, nodes, duplicates, self_loops, direction)
+        return cls._from_adjacency(
+            adjacency,
             edge_index.device if isinstance(edge_index, Tensor) else torch.device("cpu"),
             self_loops=self_loops,
             duplicates=duplicates,
             direction=direction,
+            edge_facts=facts,
         )
-        graph.edge_facts = EdgeFacts(
-            given=len(source),
-            one_directional=one_directional,
-            duplicates=merged,
-            self_loops=int((source == target).sum()),
-            weighted=graph.weights is not None,
-        )
-        return graph
 
     @classmethod
     def _from_adjacency(cls, adjacency: sp.csr_array, device: torch.device, **kinds: Any) -> Graph:
@@ -159,7 +134,7 @@ class Graph:
             **kinds,
         )
         if weighted:
-            graph._check_degrees()
+            propagation.check_degrees(graph)
         return graph
 
     @classmethod
@@ -175,13 +150,8 @@ class Graph:
 
         An entry in row i and column j is an edge from i to j. The other arguments are as in :meth:`from_edges`.
         """
-        entries = sp.coo_array(adjacency)
-        if len(entries.shape) != 2 or entries.shape[0] != entries.shape[1]:
-            raise ValueError(f"an adjacency must be square, but this one is {entries.shape}: pass an n x n matrix")
         return cls.from_edges(
-            np.stack([entries.row, entries.col]),
-            num_nodes=entries.shape[0],
-            edge_weight=entries.data,
+            *edges_of_scipy(adjacency),
             self_loops=self_loops,
             duplicates=duplicates,
             direction=direction,
@@ -207,22 +177,8 @@ class Graph:
             duplicates: How to merge parallel edges of a multigraph, ``"sum"`` or ``"max"``.
             direction: As in :meth:`from_edges`; keep it ``"undirected"`` unless the graph is a ``DiGraph``.
         """
-        if direction != "undirected" and not graph.is_directed():
-            raise ValueError(
-                f"direction is {direction!r}, but this networkx graph has no directed edges: pass a DiGraph, or leave "
-                "direction out"
-            )
-        number = {node: index for index, node in enumerate(graph.nodes)}
-        ends = np.array([(number[u], number[v]) for u, v in graph.edges()], dtype=np.int64).reshape(-1, 2)
-        weights = (
-            None
-            if weight is None
-            else np.array([value for *_, value in graph.edges(data=weight, default=1)], dtype=np.float64)
-        )
         return cls.from_edges(
-            ends.T,
-            num_nodes=len(number),
-            edge_weight=weights,
+            *edges_of_networkx(graph, weight, direction),
             self_loops=self_loops,
             duplicates=duplicates,
             direction=direction,
@@ -238,12 +194,8 @@ class Graph:
         direction: Direction = "undirected",
     ) -> Graph:
         """Create a graph from a PyG ``Data`` with ``edge_index``, ``num_nodes`` and, optionally, ``edge_weight``."""
-        if getattr(data, "edge_index", None) is None:
-            raise ValueError("this Data object has no edge_index: set data.edge_index (a [2, num_edges] tensor) first")
         return cls.from_edges(
-            data.edge_index,
-            num_nodes=data.num_nodes,
-            edge_weight=getattr(data, "edge_weight", None),
+            *edges_of_data(data),
             self_loops=self_loops,
             duplicates=duplicates,
             direction=direction,
@@ -350,14 +302,9 @@ class Graph:
         if self_loops in (self.self_loops, "keep"):
             return self
         weights = np.ones(self.neighbors.numel(), np.float32) if self.weights is None else self.weights.cpu().numpy()
-        shape = (self.num_nodes, self.num_nodes)
-        adjacency = sp.csr_array((weights, self.neighbors.cpu().numpy(), self.row_start.cpu().numpy()), shape=shape)
-        if self_loops == "remove":
-            rows = self._row_of_entry.cpu().numpy()
-            apart = ~self._is_loop.cpu().numpy()
-            adjacency = sp.csr_array((weights[apart], (rows[apart], adjacency.indices[apart])), shape=shape)
-        else:
-            adjacency = with_loops(adjacency)
+        entries = weights, self.neighbors.cpu().numpy(), self.row_start.cpu().numpy()
+        adjacency = sp.csr_array(entries, shape=(self.num_nodes, self.num_nodes))
+        adjacency = without_loops(adjacency) if self_loops == "remove" else with_loops(adjacency)
         kinds = {"duplicates": self.duplicates, "direction": self.direction, "edge_facts": self.edge_facts}
         return Graph._from_adjacency(adjacency, self.device, self_loops=self_loops, **kinds)
 
@@ -370,15 +317,7 @@ class Graph:
 
     def update_digest(self, digest: Any) -> None:
         """Add the nodes, edges and weights to a :mod:`hashlib` digest."""
-        direction = "" if self.is_undirected else f" {self.direction}"
-        digest.update(f"{self.num_nodes} {self.self_loops}{direction}\n".encode())
-        # First all first nodes, then all second ones, then the weights.
-        for part in range(2):
-            for ends, _ in self._entry_blocks(every=self.self_loops == "keep"):
-                digest.update(ends[part].cpu().numpy().astype("<i8").tobytes())
-        if self.weights is not None:
-            for _, weights in self._entry_blocks(every=self.self_loops == "keep"):
-                digest.update(weights.cpu().numpy().astype("<f8").tobytes())
+        edge_blocks.update_digest(self, digest)
 
     @cached_property
     def degree(self) -> Tensor:
@@ -386,7 +325,7 @@ class Graph:
         if self.weights is None:
             return self.row_start.diff().double()
         return torch.zeros(self.num_nodes, dtype=torch.float64, device=self.device).index_add_(
-            0, self._row_of_entry, self.weights.double()
+            0, self.row_of_entry, self.weights.double()
         )
 
     @cached_property
@@ -396,30 +335,26 @@ class Graph:
             return self.row_start.diff() == (1 if self.self_loops == "add" else 0)
         apart = ~self._is_loop
         reached = torch.zeros(self.num_nodes, dtype=torch.bool, device=self.device)
-        reached[self._row_of_entry[apart]] = True
+        reached[self.row_of_entry[apart]] = True
         if not self.is_undirected:
             reached[self.neighbors.long()[apart]] = True
         return ~reached
 
     @cached_property
-    def _row_of_entry(self) -> Tensor:
+    def row_of_entry(self) -> Tensor:
+        """The row of each entry of ``neighbors``."""
         nodes = torch.arange(self.num_nodes, device=self.device)
         return torch.repeat_interleave(nodes, self.row_start.diff())
 
     @cached_property
     def _is_loop(self) -> Tensor:
         """Which entries of the compressed rows are self-loops."""
-        return self._row_of_entry == self.neighbors
+        return self.row_of_entry == self.neighbors
 
     @property
     def _num_loops(self) -> int:
         known = {"remove": 0, "add": self.num_nodes}.get(self.self_loops)
         return int(self._is_loop.sum()) if known is None else known
-
-    def _entries(self) -> tuple[Tensor, Tensor]:
-        """All entries of the adjacency: row and column, ``[2, entries]``, and weight."""
-        weights = torch.ones(self.neighbors.numel(), device=self.device) if self.weights is None else self.weights
-        return torch.stack([self._row_of_entry, self.neighbors.long()]), weights
 
     def edges(self) -> tuple[Tensor, Tensor]:
         """Each edge once, as ``edge_index`` ``[2, num_edges]``, and its weight. Self-loops are left out.
@@ -431,41 +366,11 @@ class Graph:
 
     def edge_blocks(self) -> Iterator[tuple[Tensor, Tensor]]:
         """What :meth:`edges` has, some at a time, so that no list of all of them is in memory; at least one block."""
-        return self._entry_blocks(every=False)
-
-    def _entry_blocks(self, every: bool) -> Iterator[tuple[Tensor, Tensor]]:
-        """Entries of the adjacency in order, a few million at a time: every one of them, or each edge once."""
-        first = 0
-        while first < self.num_nodes:
-            begin = self.row_start[first]
-            last = int(torch.searchsorted(self.row_start, begin + _ENTRIES_AT_ONCE, right=True)) - 1
-            last = min(max(last, first + 1), self.num_nodes)
-            entries = slice(int(begin), int(self.row_start[last]))
-            nodes = torch.arange(first, last, device=self.device)
-            rows = torch.repeat_interleave(nodes, self.row_start[first : last + 1].diff())
-            columns = self.neighbors[entries].long()
-            weights = torch.ones(len(rows), device=self.device) if self.weights is None else self.weights[entries]
-            first = last
-            ends = torch.stack([rows, columns])
-            if not every:
-                once = rows < columns if self.is_undirected else rows != columns
-                ends, weights = ends[:, once], weights[once]
-                ends = ends.flip(0) if self.direction == "in" else ends
-            yield ends, weights
+        return edge_blocks.edge_blocks(self)
 
     def adjacency(self, dtype: torch.dtype = torch.float32) -> Tensor:
         """The adjacency as a torch CSR tensor. Weights outside the range of ``dtype`` raise an error."""
-        adjacency = self._weighted_rows.adjacency(dtype)
-        values = adjacency.values()
-        wrong = ~(torch.isfinite(values) & (values > 0))
-        if wrong.any() and self.weights is not None:
-            first = int(wrong.nonzero()[0])
-            raise ValueError(
-                f"the weight of edge {int(self._row_of_entry[first])} -> {int(self.neighbors[first])} is "
-                f"{self.weights[first].item():.1e}, which is outside the range of {str(dtype)[6:]}: "
-                "use adjacency(torch.float64)"
-            )
-        return adjacency
+        return propagation.adjacency_matrix(self, dtype)
 
     def root_degree(self, dtype: torch.dtype) -> Tensor:
         r""":math:`\sqrt{d_v}`, and 1 for nodes of degree zero, so that it can be divided by."""
@@ -479,38 +384,7 @@ class Graph:
         the entries of :math:`\mathbf{P}` with degrees of 1 instead. :math:`\mathbf{P}` is the same in both cases. The
         kernels rely on its symmetry.
         """
-        self.require_undirected("this product with P")
-        if self._has_ordinary_degrees:
-            return self._weighted_rows
-        ones = torch.ones(self.num_nodes, dtype=torch.float64, device=self.device)
-        return CompressedRows(self.row_start, self.neighbors, self._normalised_weights, ones)
-
-    @property
-    def _weighted_rows(self) -> CompressedRows:
-        return CompressedRows(self.row_start, self.neighbors, self.weights, self.root_degree(torch.float64))
-
-    @cached_property
-    def _has_ordinary_degrees(self) -> bool:
-        if self.weights is None:
-            return True
-        low, high = _ORDINARY_DEGREES
-        return bool(((self.degree == 0) | ((self.degree >= low) & (self.degree <= high))).all())
-
-    @cached_property
-    def _normalised_weights(self) -> Tensor:
-        r"""The entries of :math:`\mathbf{P}` in double precision, for weights of any size.
-
-        Each row is divided by its largest weight before it is summed, so that no degree over- or underflows.
-        """
-        rows, columns = self._row_of_entry, self.neighbors.long()
-        weights = torch.ones_like(columns, dtype=torch.float64) if self.weights is None else self.weights.double()
-        nothing = torch.zeros(self.num_nodes, dtype=torch.float64, device=self.device)
-        peak = nothing.scatter_reduce(0, rows, weights, "amax")
-        root = peak.sqrt()
-        share = nothing.index_add(0, rows, weights / peak[rows]).sqrt()
-        # Divide by the smaller root first: nothing overflows, and both directions of an edge round to the same value.
-        smaller, larger = torch.minimum(root[rows], root[columns]), torch.maximum(root[rows], root[columns])
-        return weights / smaller / larger / (share[rows] * share[columns])
+        return propagation.compressed_rows(self)
 
     def propagate(self, x: Any, *, check_finite: bool = True) -> Tensor:
         r""":math:`\mathbf{P} x` for signals ``x`` of shape ``[num_nodes]`` or ``[num_nodes, channels]``.
@@ -530,75 +404,14 @@ class Graph:
             >>> path.propagate(torch.tensor([1.0, 0.0, 0.0]))
             tensor([0.0000, 0.7071, 0.0000])
         """
-        if not check_finite:
-            self.check_signal(x)
-            return propagate(self.compressed_rows, x)
-        matrix = as_feature_matrix(x, self.num_nodes)
-        # as_feature_matrix detaches its input. A tensor that needed no conversion is used itself, with its gradient.
-        as_it_came = isinstance(x, Tensor) and x.layout == torch.strided and x.dtype == matrix.dtype
-        dense = x.reshape(matrix.shape) if as_it_came else matrix.to_dense()
-        propagated = propagate(self.to(dense.device).compressed_rows, dense)
-        return propagated[:, 0] if np.ndim(x) == 1 else propagated
+        return propagation.propagate_signal(self, x, check_finite=check_finite)
 
     def propagation_matrix(self, dtype: torch.dtype = torch.float32) -> Tensor:
         r""":math:`\mathbf{P}` as a torch CSR tensor, cached."""
         if dtype not in self._matrices:
-            self._matrices[dtype] = self._compute_matrix(dtype)
+            self._matrices[dtype] = propagation.propagation_matrix(self, dtype)
         return self._matrices[dtype]
-
-    def _compute_matrix(self, dtype: torch.dtype) -> Tensor:
-        if not self.is_undirected:
-            return self._directed_matrix(dtype)
-        if not self._has_ordinary_degrees:
-            return self.compressed_rows.adjacency(dtype)
-        adjacency, root = self.adjacency(dtype), self.root_degree(dtype)
-        columns, rows = adjacency.col_indices(), torch.repeat_interleave(root, self.row_start.diff())
-        values = adjacency.values() / rows / root[columns]
-        with without_torch_notices():
-            return torch.sparse_csr_tensor(
-                adjacency.crow_indices(), columns, values, adjacency.shape, check_invariants=False
-            )
-
-    def _directed_matrix(self, dtype: torch.dtype) -> Tensor:
-        r""":math:`\mathbf{P}` of a directed graph. A node of degree zero receives no messages and sends none."""
-        (rows, columns), weights = self._entries()
-        root = self.degree.sqrt()
-        scale = torch.where(root > 0, 1 / root, 0.0)
-        values = (weights.double() * scale[rows] * scale[columns]).to(dtype)
-        wrong = ~torch.isfinite(values)
-        if wrong.any():
-            first = int(wrong.nonzero()[0])
-            raise ValueError(
-                f"P has the entry {values[first].item()} for node {int(rows[first])} and its neighbor "
-                f"{int(columns[first])}: the weights of this directed graph differ by too many orders of magnitude, "
-                "rescale them"
-            )
-        with without_torch_notices():
-            return torch.sparse_csr_tensor(
-                self.row_start, columns, values, (self.num_nodes, self.num_nodes), check_invariants=False
-            )
-
-    def _check_degrees(self) -> None:
-        wrong = ~torch.isfinite(self.degree)
-        if wrong.any():
-            raise ValueError(
-                f"the weights at node {int(wrong.nonzero()[0])} add up to more than {np.finfo(np.float64).max:.1e}: "
-                "divide all weights by the same number, which does not change P "
-                f"({int(wrong.sum())} such nodes in all)"
-            )
 
     def check_signal(self, x: Tensor) -> None:
         """Check that ``x`` is a dense floating-point signal ``[num_nodes, channels]`` on the graph's device."""
-        if x.layout != torch.strided or x.ndim != 2 or x.dtype not in (torch.float32, torch.float64):
-            layout = "" if x.layout == torch.strided else "sparse "
-            raise ValueError(
-                f"a signal must be a dense float32 or float64 tensor [num_nodes, channels], not {layout}{x.dtype} of "
-                f"shape {list(x.shape)}: convert it with .to_dense() or .float(), add a missing axis with x[:, None]"
-            )
-        if x.shape[0] != self.num_nodes or x.shape[1] == 0:
-            raise ValueError(
-                f"a signal on this graph must have {self.num_nodes} rows and at least one column, not shape "
-                f"{list(x.shape)}: pass one row per node"
-            )
-        if x.device != self.device:
-            raise ValueError(f"the signal is on {x.device} and the graph on {self.device}: move it with .to()")
+        propagation.check_signal(self, x)

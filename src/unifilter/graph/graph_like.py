@@ -8,7 +8,8 @@ import numpy as np
 import scipy.sparse as sp
 from torch import Tensor
 
-from unifilter.graph.graph import Direction, Graph, SelfLoops
+from unifilter.graph.adjacency import Direction, SelfLoops
+from unifilter.graph.graph import Graph
 
 
 def as_graph(
