@@ -31,7 +31,7 @@ MEMBERS = (
 
 
 def auto(**changes: Any) -> AutoMethod:
-    return AutoMethod(**{"epochs": 15, "members": MEMBERS, **changes})
+    return AutoMethod(**{"epochs": 15, "members": MEMBERS, "folds": 1, **changes})
 
 
 @pytest.fixture(scope="module")

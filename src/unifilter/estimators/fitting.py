@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -123,10 +124,12 @@ def _fit_portfolio(
     problem.workspace.expect_hops(*(getattr(one, "hops", 0) or 0 for one in method.portfolio(problem)))
     stop = method.stop_for(problem)
 
-    def trainer(member: Method, number: int, name: str, watch: Callable[[History], object]) -> tuple[Learner, History]:
+    def trainer(
+        member: Method, own: Problem, number: int, name: str, watch: Callable[[History], object]
+    ) -> tuple[Learner, History]:
         saved = None if checkpoint is None else Checkpoint(_of_candidate(checkpoint, number), fingerprint)
         learner, history, _ = _train(
-            member, problem, f"{label}: {name}", verbose, saved, watch, copy.deepcopy(stop), keep_finished=True
+            member, own, f"{label}: {name}", verbose, saved, watch, copy.deepcopy(stop), keep_finished=True
         )
         if learner.finish is not None:
             with torch.no_grad():
@@ -135,8 +138,9 @@ def _fit_portfolio(
         return learner, history
 
     found = train_portfolio(method, problem, trainer, on_epoch)
-    fitted = _finish(method, found.method, found.learner, found.history, False, problem)
-    return replace(fitted, model=replace(fitted.model, leaderboard=found.leaderboard))
+    held_out = (found.val, found.outputs) if found.refit else None
+    fitted = _finish(method, found.method, found.learner, found.history, False, problem, held_out)
+    return replace(fitted, model=replace(fitted.model, leaderboard=found.leaderboard), refit=found.refit)
 
 
 def _warn_of_scales(method: Method, problem: Problem) -> None:
@@ -216,9 +220,19 @@ def _filter_of(learner: Learner) -> Tensor | None:
 
 @torch.no_grad()
 def _finish(
-    requested: Method, method: Method, learner: Learner, history: History, unmoved: bool, problem: Problem
+    requested: Method,
+    method: Method,
+    learner: Learner,
+    history: History,
+    unmoved: bool,
+    problem: Problem,
+    held_out: tuple[np.ndarray, Tensor] | None = None,
 ) -> Fitted:
-    """The trained model, and its outputs for every node."""
+    """The trained model, and its outputs for every node.
+
+    ``held_out`` are nodes, and outputs for them of networks that were not trained on them; by default the validation
+    nodes and the outputs of the model.
+    """
     if learner.finish is not None:
         learner.finish()
     learner.model.eval()
@@ -232,8 +246,12 @@ def _finish(
         logits = torch.cat([learner.forward(part) for part in torch.split(every, rows)]).cpu()
     check_outputs(logits)
     task, names = problem.task.to("cpu"), problem.dataset.class_values
+    val, unseen = problem.val, logits
+    if held_out is not None:
+        val, unseen = held_out[0], logits.clone()
+        unseen[val] = held_out[1].to(logits)
     # Validation nodes used for refitting cannot be used for calibration.
-    calibration = Calibration() if learner.refit else calibrate(task, logits, problem.val)
+    calibration = Calibration() if learner.refit else calibrate(task, unseen, val)
     center, scale = (task.center.numpy(), task.scale.numpy()) if isinstance(task, Regression) else (None, None)
     model = TrainedModel(
         method,
@@ -246,7 +264,7 @@ def _finish(
         calibration=calibration,
         target_center=center,
         target_scale=scale,
-        nothing_learned=nothing_learned(task, logits, history, method.metric, problem.val, names),
+        nothing_learned=nothing_learned(task, unseen, history, method.metric, val, names),
         filter_unmoved=unmoved,
         direction=problem.dataset.graph.direction,
     )

@@ -20,6 +20,7 @@ from unifilter.estimators.calibration import Calibration
 from unifilter.estimators.leaderboard import Leaderboard
 from unifilter.graph import Direction, Graph, as_graph
 from unifilter.methods import Method, ModelShape
+from unifilter.methods.auto import member_names
 from unifilter.nn import GraphModule, Member, Mixture
 
 # Name of the outputs of each task.
@@ -194,12 +195,18 @@ class TrainedModel:
 
     @property
     def members(self) -> list[tuple[str, float, TrainedModel]]:
-        """Of a portfolio, the name, the weight and the model of every member; of other methods there are none."""
+        """Of a portfolio, the name, the weight and the model of every network; of other methods there are none.
+
+        The networks of a member that was trained on several folds share its name.
+        """
         if not isinstance(self.network, Mixture):
             return []
         found: list[tuple[str, float, TrainedModel]] = []
-        for method, part, facts, weight in zip(
-            self.method.filled(),  # type: ignore[attr-defined]
+        filled, folds = self.method.filled(), self.method.folds or 1  # type: ignore[attr-defined]
+        names = np.repeat(member_names(filled[::folds]), folds).tolist()
+        for name, method, part, facts, weight in zip(
+            names,
+            filled,
             cast(Iterable[Member], self.network.members),
             self.shape.facts["members"],
             self.network.weights.tolist(),
@@ -215,8 +222,7 @@ class TrainedModel:
                 calibration=Calibration(),
                 leaderboard=None,
             )
-            before = sum(other.name == method.name for _, _, kept in found for other in (kept.method,))
-            found.append((f"{method.name} {before + 1}" if before else method.name, weight, model))
+            found.append((name, weight, model))
         return found
 
     @property

@@ -20,9 +20,9 @@ class MemberFilter:
     Attributes:
         name: Name of the member.
         weight: Weight in the mixture; the weights of all members sum to 1.
-        response: Quartiles over channels of its frequency response ``[3, eigenvalues]``; ``None`` without a learned
-            filter.
-        hop_weights: Learned hop weights, if any.
+        response: Quartiles over channels of its frequency response ``[3, eigenvalues]``, the mean over folds; ``None``
+            without a learned filter.
+        hop_weights: Learned hop weights, the mean over folds, if any.
     """
 
     name: str
@@ -42,17 +42,27 @@ class MemberFilter:
 
 
 def member_filters(model: TrainedModel) -> tuple[MemberFilter, ...]:
-    """The filter of every member, sorted by weight, the largest first."""
-    found = [
-        MemberFilter(
-            name,
-            weight,
-            response_quartiles(member, GRID),
-            None if member.weights is None else member.weights.numpy(),
+    """The filter of every member, sorted by weight, the largest first. Networks of several folds are averaged."""
+    networks: dict[str, list[tuple[float, TrainedModel]]] = {}
+    for name, weight, network in model.members:
+        networks.setdefault(name, []).append((weight, network))
+    found = []
+    for name, ones in networks.items():
+        responses = [response_quartiles(network, GRID) for _, network in ones]
+        weights = [network.weights for _, network in ones]
+        found.append(
+            MemberFilter(
+                name,
+                sum(weight for weight, _ in ones),
+                _mean([one for one in responses if one is not None]),
+                _mean([one.numpy() for one in weights if one is not None]),
+            )
         )
-        for name, weight, member in model.members
-    ]
     return tuple(sorted(found, key=lambda one: -one.weight))
+
+
+def _mean(arrays: Sequence[np.ndarray]) -> np.ndarray | None:
+    return np.asarray(np.mean(arrays, axis=0)) if arrays else None
 
 
 def whole_response(members: Sequence[MemberFilter]) -> np.ndarray | None:

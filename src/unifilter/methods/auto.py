@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal, get_args
 
 import torch
 
-from unifilter._internal.checks import check_choice
+from unifilter._internal.checks import check_choice, check_count
 from unifilter.data import ArrayPreparation, TaskName, preparation_from_dict, scale_spread
 from unifilter.methods.method import Learner, Method, ModelShape
 from unifilter.methods.problem import Problem
@@ -24,10 +24,12 @@ Rule = Literal["greedy", "mean", "best"]
 _UNITS = {"": 1.0, "s": 1.0, "sec": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 # An upper bound on the members of a portfolio: at the end of a fit, the checkpoints of this many members are deleted.
 _MOST_MEMBERS = 64
+MOST_FOLDS = 20
 # If the standard deviations of columns differ by more than this factor, the columns are standardized for all members.
 WIDE_SPREAD = 1000.0
-# With fewer validation nodes many epochs tie on the best score, and the loss breaks the ties.
+# With fewer validation nodes their scores say little about members and epochs, so that folds are used.
 _FEW_NODES = 100
+_FOLDS = 4
 
 
 @dataclass(frozen=True)
@@ -101,6 +103,10 @@ class AutoMethod(Method):
         inductive: Leave out members that cannot predict for new nodes.
         members: Members that replace the default portfolio: names of methods, or pairs of a name and settings.
         weights: Weights of the members; ``None`` finds the weights on the validation nodes.
+        folds: Number of folds of the training and validation nodes. With 1, members learn from the training nodes, and
+            the validation nodes decide. With more, each member is trained once per fold on all other folds, all of
+            these networks are averaged, and the weights are found on the predictions for the held-out folds. ``None``
+            takes 4 folds for fewer than 100 validation nodes, otherwise 1.
         combine: ``"greedy"``, ``"mean"`` for equal weights, or ``"best"`` for the best member alone.
     """
 
@@ -115,12 +121,17 @@ class AutoMethod(Method):
     inductive: bool = False
     members: tuple[Any, ...] | None = None
     weights: tuple[float, ...] | None = None
+    folds: int | None = None
     combine: Rule = "greedy"
 
     def __post_init__(self) -> None:
         check_choice("quality", self.quality, get_args(Quality))
         check_choice("combine", self.combine, get_args(Rule))
         seconds_of(self.time_limit)
+        if self.folds is not None:
+            check_count("folds", self.folds, "1 keeps the training and validation nodes as they are")
+            if self.folds > MOST_FOLDS:
+                raise ValueError(f"folds is {self.folds}: at most {MOST_FOLDS} are possible")
         if self.members is not None:
             object.__setattr__(self, "members", tuple(map(_as_pair, self.members)))
             if not self.members:
@@ -151,7 +162,7 @@ class AutoMethod(Method):
 
     @property
     def most_trainings(self) -> int:
-        return _MOST_MEMBERS
+        return _MOST_MEMBERS * MOST_FOLDS
 
     def portfolio(self, problem: Problem) -> Sequence[Method]:
         given = self.members is not None
@@ -207,26 +218,37 @@ class AutoMethod(Method):
         """One stop rule for all members if there are few validation nodes; ``None`` keeps the rule of each member."""
         return Patience(_PATIENCE[self.quality], "loss") if len(problem.val) < _FEW_NODES else None
 
-    def with_members(self, members: Sequence[Method], weights: Sequence[float]) -> AutoMethod:
-        """The method with its members and weights filled in."""
+    def folds_for(self, problem: Problem) -> int:
+        """Number of folds."""
+        if self.folds is not None:
+            return self.folds
+        return _FOLDS if len(problem.val) < _FEW_NODES and len(problem.train) >= _FOLDS else 1
+
+    def with_members(self, members: Sequence[Method], weights: Sequence[float], folds: int) -> AutoMethod:
+        """The method with its members, their weights and the number of folds filled in."""
         pairs = tuple((member.name, member.plain_settings()) for member in members)
-        return replace(self, members=pairs, weights=tuple(float(weight) for weight in weights))
+        return replace(self, members=pairs, weights=tuple(float(weight) for weight in weights), folds=folds)
 
     def filled(self) -> list[Method]:
-        """The members of a trained model."""
-        return [self._family(name).from_plain(settings) for name, settings in self.members or ()]
+        """The networks' methods of a trained model: each member, once per fold."""
+        return [
+            self._family(name).from_plain(settings)
+            for name, settings in self.members or ()
+            for _ in range(self.folds or 1)
+        ]
 
     def build(self, problem: Problem) -> Learner:
         """Untrained members to be trained together; only the first member of an open portfolio."""
         members = self.filled() if self.members is not None else list(self.portfolio(problem)[:1])
         members = [member.candidates()[0] for member in members]
-        return self.mixture(problem, members, [member.build(problem) for member in members])
+        return self.mixture([(problem, member, member.build(problem)) for member in members])
 
-    def mixture(self, problem: Problem, members: Sequence[Method], learners: Sequence[Learner]) -> Learner:
-        """One learner from the learners of all members."""
+    def mixture(self, trained: Sequence[tuple[Problem, Method, Learner]]) -> Learner:
+        """One learner from the problem, the method and the learner of every network, in the order of :meth:`filled`."""
+        problem, members, learners = trained[0][0], [one[1] for one in trained], [one[2] for one in trained]
         facts: list[dict[str, Any]] = [
-            {"preparation": _scaling_of(member, problem), "facts": dict(learner.shape.facts)}
-            for member, learner in zip(members, learners, strict=True)
+            {"preparation": _scaling_of(member, own), "facts": dict(learner.shape.facts)}
+            for own, member, learner in trained
         ]
         homophily = [one["facts"]["homophily"] for one in facts if one["facts"].get("homophily") is not None]
         known = {
@@ -240,8 +262,9 @@ class AutoMethod(Method):
         model = Mixture(parts, problem.task.name)
         first = next(learners[0].model.parameters())
         model.weights, model.temperatures = (one.to(first) for one in (model.weights, model.temperatures))
-        if self.weights is not None and len(self.weights) == len(parts):
-            model.weights = torch.tensor(self.weights).to(first)
+        folds = self.folds or 1
+        if self.weights is not None and len(self.weights) * folds == len(parts):
+            model.weights = torch.tensor(self.weights).repeat_interleave(folds).to(first) / folds
         return Learner(
             model,
             shape,
@@ -271,6 +294,15 @@ class AutoMethod(Method):
         if issubclass(family, AutoMethod):
             raise ValueError("a portfolio cannot be a member of itself: name other methods")
         return family
+
+
+def member_names(members: Sequence[Method]) -> list[str]:
+    """Names of members: the name of the method, with a number if several members share the method."""
+    found: list[str] = []
+    for number, member in enumerate(members):
+        before = sum(other.name == member.name for other in members[:number])
+        found.append(f"{member.name} {before + 1}" if before else member.name)
+    return found
 
 
 def seconds_of(limit: float | str | None) -> float:
