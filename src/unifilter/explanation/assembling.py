@@ -23,7 +23,7 @@ from unifilter.explanation.spectral_explanation import SpectralExplanation
 from unifilter.explanation.universal import universal_parameters
 from unifilter.factorization import Factorization, StoredFactorization, factorize, tridiagonals
 from unifilter.graph import Graph, edge_homophily, estimate_homophily
-from unifilter.nn import SharedUniFilter
+from unifilter.nn import LabelSignals, SharedUniFilter
 from unifilter.nn.shared_uni_filter import sketch_for
 from unifilter.runs import RunFolder, response_quartiles
 
@@ -174,6 +174,8 @@ def _remarks(model: TrainedModel) -> tuple[str, ...]:
     said = [model.nothing_learned] if model.nothing_learned else []
     if model.filter_unmoved:
         said.append("The weights of the filter did not change in training: the initial filter is shown.")
+    if isinstance(model.network, LabelSignals):
+        said.append("The filter shown is that of the features. The model also reads the training labels around a node.")
     return tuple(said)
 
 

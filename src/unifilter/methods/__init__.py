@@ -24,6 +24,7 @@ from unifilter.methods.gprgnn import GPRGNNMethod
 from unifilter.methods.graphsage import GraphSAGEMethod
 from unifilter.methods.h2gcn import H2GCNMethod
 from unifilter.methods.jacobiconv import JacobiConvMethod
+from unifilter.methods.label_signals import LabelSignalsMethod
 from unifilter.methods.linkx import LINKXMethod
 from unifilter.methods.method import Learner, Method, ModelShape, Preset, settings_for
 from unifilter.methods.mixhop import MixHopMethod
@@ -86,6 +87,7 @@ METHODS: Registry[type[Method]] = Registry(
             ACMGCNPlusMethod,
             ACMGCNPlusPlusMethod,
             LINKXMethod,
+            LabelSignalsMethod,
             GloGNNPlusPlusMethod,
             GloGNNMethod,
             H2GCNMethod,

@@ -54,16 +54,20 @@ _MIDDLE = {"batch_norm": False, "dropout": 0.6, "basis_dropout": 0.2, "lr": 0.05
 _MORE_DROPOUT = {"batch_norm": False, "dropout": 0.7, "basis_dropout": 0.5, "lr": 0.05, "weight_decay": 5e-4}
 _LITTLE_DROPOUT = {"batch_norm": False, "dropout": 0.0, "basis_dropout": 0.4, "lr": 0.05, "weight_decay": 5e-4}
 _NORMALIZED = {"batch_norm": True, "dropout": 0.6, "basis_dropout": 0.0, "lr": 0.01, "weight_decay": 5e-6}
+# With the labels as signals a lower learning rate is a good second setting.
+_SLOW = {"batch_norm": False, "dropout": 0.4, "basis_dropout": 0.2, "lr": 0.01, "weight_decay": 5e-4}
 
 # Sorted from cheap to expensive, because a time limit skips the last ones. docs/auto.md says which members pay off.
 PORTFOLIO: tuple[Entry, ...] = (
     Entry("mlp", {}, "good"),
     Entry("acm-gcn", {}, "fast"),
     Entry("unifilter", _MIDDLE, "fast"),
+    Entry("unifilter-labels", _MIDDLE, "fast"),
     Entry("gcn-res", {"hidden_channels": 128, "lr": 0.01}, "fast"),
     Entry("gprgnn", {}, "good"),
     Entry("linkx", {}, "good"),
     Entry("unifilter", _FAST_RATE, "good"),
+    Entry("unifilter-labels", _SLOW, "good"),
     Entry("chebnet", {"hops": 2, "hidden_channels": 64}, "good"),
     Entry("unifilter", _NORMALIZED, "good"),
     Entry("unifilter", _MORE_DROPOUT, "good"),

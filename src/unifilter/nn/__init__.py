@@ -21,6 +21,7 @@ from unifilter.nn.graph_module import EdgeIndex, Features, GraphModule
 from unifilter.nn.graphsage import GraphSAGE
 from unifilter.nn.h2gcn import H2GCN
 from unifilter.nn.jacobi_conv import JacobiConv
+from unifilter.nn.label_signals import LabelSignals
 from unifilter.nn.learned_basis import LearnedUniBasis
 from unifilter.nn.linkx import LINKX
 from unifilter.nn.mixhop import MixHop
@@ -72,6 +73,7 @@ __all__ = [
     "HetFilter",
     "HomFilter",
     "JacobiConv",
+    "LabelSignals",
     "LearnedUniBasis",
     "Member",
     "MixHop",
