@@ -114,7 +114,7 @@ def test_rows_that_ship_with_the_package_are_measured_again(tmp_path: Path) -> N
         (["figure-tau", "--data", "cora"], "--data takes NAME=PATH, not 'cora'"),
         (
             ["figure-tau", "--trials", "3"],
-            "--trials applies to table-beyond and table-shared, not to figure-tau",
+            "--trials applies to table-beyond, table-shared, table-auto, not to figure-tau",
         ),
         (["figure-tau", "--known", "nowhere.csv"], "there is no file or folder nowhere.csv"),
         (["figure-tau", "--fresh", "--stored"], "so --stored has nothing to show: pass only one of them"),

@@ -14,6 +14,9 @@ from unifilter.cli.spelling import for_command_line
 from unifilter.experiments import EXPERIMENTS, Options, Sources, find_experiments
 from unifilter.experiments.engine.reproduce import Reproduced, reproduce
 
+# Experiments that can tune their methods.
+_TUNING = ("table-beyond", "table-shared", "table-auto")
+
 
 def reproduce_command(
     name: Annotated[str, typer.Argument(help=f"One of {', '.join(EXPERIMENTS)}; or all.")],
@@ -27,7 +30,8 @@ def reproduce_command(
         typer.Option(help="Maximum number of epochs, for a quick trial run. Scores are then not comparable.", min=1),
     ] = None,
     trials: Annotated[
-        int | None, typer.Option(help="table-beyond only: tune every method with this many trials per split.", min=1)
+        int | None,
+        typer.Option(help=f"{', '.join(_TUNING)} only: tune every method with this many trials per split.", min=1),
     ] = None,
     workers: Annotated[
         int, typer.Option(help="Number of worker processes. The cores are divided among them.", min=1)
@@ -57,8 +61,8 @@ def reproduce_command(
 
     To see the results that ship with the package without running anything, use `unifilter results`.
     """
-    if trials is not None and name not in ("table-beyond", "table-shared", "all"):
-        raise ValueError(f"--trials applies to table-beyond and table-shared, not to {name}: leave it out")
+    if trials is not None and name not in (*_TUNING, "all"):
+        raise ValueError(f"--trials applies to {', '.join(_TUNING)}, not to {name}: leave it out")
     if stored and not resume:
         raise ValueError("--fresh ignores stored rows, so --stored has nothing to show: pass only one of them")
     options = Options(_names(datasets), _names(methods), splits, epochs, trials)

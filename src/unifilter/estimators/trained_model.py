@@ -270,7 +270,10 @@ class TrainedModel:
         write_onnx(self, path)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to a file: parameters and settings, but no code and nothing of the training graph."""
+        """Write the model to a file: parameters and settings, but no code and nothing of the training graph.
+
+        Models that read training labels, such as ``unifilter-labels``, contain these labels.
+        """
         from unifilter.estimators.model_file import save_model
 
         save_model(self, path)

@@ -16,7 +16,7 @@ from unifilter.data import ArrayPreparation, TaskName, preparation_from_dict, sc
 from unifilter.methods.method import Learner, Method, ModelShape
 from unifilter.methods.problem import Problem
 from unifilter.nn.mixture import Member, Mixture
-from unifilter.training import Patience
+from unifilter.training import EitherPatience, Patience
 
 Quality = Literal["fast", "good", "best"]
 Rule = Literal["greedy", "mean", "best"]
@@ -218,9 +218,13 @@ class AutoMethod(Method):
             changes["optimizer"] = self.optimizer
         return replace(method, **changes)
 
-    def stop_for(self, problem: Problem) -> Patience | None:
-        """One stop rule for all members if there are few validation nodes; ``None`` keeps the rule of each member."""
-        return Patience(_PATIENCE[self.quality], "loss") if len(problem.val) < _FEW_NODES else None
+    def stop_for(self, problem: Problem) -> EitherPatience | None:
+        """One stop rule for all members if there are few validation nodes; ``None`` keeps the rule of each member.
+
+        Many epochs have the same score on few nodes, and the loss decides among them. The lowest loss alone is no good:
+        deep networks soon become too certain, so that their loss rises while their score does too.
+        """
+        return EitherPatience(_PATIENCE[self.quality]) if len(problem.val) < _FEW_NODES else None
 
     def folds_for(self, problem: Problem) -> int:
         """Number of folds."""

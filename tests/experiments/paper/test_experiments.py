@@ -252,6 +252,20 @@ def test_all_of_them_on_one_page(runs: Runs, tmp_path: Path) -> None:
     assert re.search(r'<a href="#table-estimate">Estimated homophily</a></th><td>24</td><td>4</td>', text)
 
 
+def test_single_methods_beside_the_portfolio_can_be_tuned(tmp_path: Path) -> None:
+    pytest.importorskip("optuna")
+    options = Options(("uninformative@0.3",), ("auto", "mlp"), splits=1, epochs=2, trials=2)
+    result = reproduce(find_experiments("table-auto"), tmp_path, options, Sources(), verbose=False)
+    rows = read_rows(tmp_path / "table-auto" / "results.csv")
+    assert [row["at"]["row"] for row in rows] == ["auto", "auto, fast", "mlp", "mlp, tuned"]
+    tuned = rows[-1]
+    assert tuned["settings"]["trials"] == 2
+    assert tuned["outcome"]["search_seconds"] > 0
+    text = result.pages["table-auto"].read_text(encoding="utf-8")
+    members = len(rows[0]["outcome"]["members"])
+    assert f"tried 2 settings on the validation nodes of each split, and auto {members} to {members}" in text
+
+
 def test_the_page_of_results_is_written_from_rows_alone(runs: Runs, tmp_path: Path) -> None:
     page, output = tmp_path / "docs" / "results.md", runs.folder
     for name in PARTS:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 from unifilter.data import Split
@@ -30,6 +31,7 @@ def measure_tuned_training(workspace: Workspace, cell: Cell) -> dict[str, Any]:
     split = choose_split(workspace.dataset, cell.split, cell.index)
     family = find_method(cell.method)
     fixed = {name: value for name, value in cell.settings.items() if name not in ("trials", "space")}
+    started = time.monotonic()
     # Classes may be missing, because the experiment prescribes the splits.
     tuning = tune(
         family,
@@ -40,9 +42,9 @@ def measure_tuned_training(workspace: Workspace, cell: Cell) -> dict[str, Any]:
         space=cell.settings["space"],
         allow_missing_classes=True,
     )
-    chosen = tuning.best.settings
+    chosen, searched = tuning.best.settings, time.monotonic() - started
     outcome = _train(family.with_settings({**fixed, **chosen}), workspace, split)
-    return {**outcome, "chosen": chosen}
+    return {**outcome, "chosen": chosen, "search_seconds": round(searched, 2)}
 
 
 def _train(method: Method, workspace: Workspace, split: Split) -> dict[str, Any]:
