@@ -103,7 +103,7 @@ def factorize_to_store(
     on_few = bool(((filled > 0) & (filled <= hops)).any())
     plan = MemoryPlan(
         graph.num_nodes,
-        graph.neighbors.numel(),
+        graph.num_entries,
         hops,
         columns.dtype.itemsize,
         columns.block_bytes(1) > 0,
@@ -189,12 +189,11 @@ def _check_room(
 
 
 def _run_here(tasks: BlockTasks, said: OnProgress) -> None:
-    rows = tasks.graph.compressed_rows
     done = len(tasks.spans) - len(tasks.todo)
     written: Future[Any] | None = None
     with ThreadPoolExecutor(max_workers=1) as writer:
         for index in tasks.todo:
-            parts = compute_block(rows, tasks.columns, tasks.key, tasks.spans[index])
+            parts = compute_block(tasks.graph, tasks.columns, tasks.key, tasks.spans[index])
             if written is not None:
                 written.result()
                 done += 1

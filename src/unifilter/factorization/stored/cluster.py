@@ -119,7 +119,7 @@ def _block(index: int, span: tuple[int, int], job: dict[str, Any]) -> int:
     _, _, record = read_store_manifest(folder)
     nodes = None if record is None else np.array(open_array(folder / NODES, record, verify=False))
     graph, columns = _opened(job["graph"], job["columns"]["path"])
-    write_block(folder, index, span, compute_block(graph.compressed_rows, columns, key, span), key, nodes)
+    write_block(folder, index, span, compute_block(graph, columns, key, span), key, nodes)
     return index
 
 

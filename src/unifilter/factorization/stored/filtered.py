@@ -32,12 +32,12 @@ def filtered_rows(fact: StoredFactorization, graph: Graph, x: Any, weights: Tens
         x: The features.
         weights: Weights on the Lanczos vectors, ``[hops + 1, channels]``.
     """
-    columns, rows = feature_columns(x, graph.num_nodes), graph.compressed_rows
+    columns = feature_columns(x, graph.num_nodes)
     spans = [tuple(block["columns"]) for block in fact.blocks]
     with scratch_folder(fact.folder) as scratch, ExitStack() as stack:
         files, records = [], []
         for index, (start, stop) in enumerate(spans):
-            vectors = compute_block(rows, columns, fact.key, (start, stop))[0]
+            vectors = compute_block(graph, columns, fact.key, (start, stop))[0]
             path = Path(scratch) / f"{index}.npy"
             with array_writer(path, np.dtype(fact.key.dtype), (stop - start,)) as writer:
                 writer.write(combine(vectors[: fact.hops + 1], weights[None, :, start:stop])[0].numpy())
