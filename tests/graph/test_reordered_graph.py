@@ -184,7 +184,7 @@ def test_saved_and_opened_again(pair: tuple[Graph, Graph], tmp_path: Path) -> No
     for graph in (again, passed):
         assert isinstance(graph, ReorderedGraph)
         assert graph.checksum == other.checksum
-        assert torch.equal(graph.order, other.order)
+        assert torch.equal(graph.node_of_row, other.node_of_row)
         assert edge_homophily(graph, LABELS) == edge_homophily(plain, LABELS)
         assert torch.equal(graph.neighbors, plain.neighbors)
     with_loops = other.with_self_loops("add")
@@ -196,7 +196,7 @@ def test_nodes_with_many_edges_come_first(tmp_path: Path) -> None:
     star = np.array([[5, 5, 5, 5, 1], [0, 1, 2, 3, 2]])
     graph = converted(tmp_path, star, "degree", 7)
     assert isinstance(graph, ReorderedGraph)
-    assert graph.order.tolist() == [5, 1, 2, 0, 3, 4, 6]
+    assert graph.node_of_row.tolist() == [5, 1, 2, 0, 3, 4, 6]
     assert by_degree(np.array([1, 3, 3])).tolist() == [1, 2, 0]
 
 
@@ -216,7 +216,7 @@ def test_an_order_that_is_none_is_refused(tmp_path: Path, order: np.ndarray) -> 
     graph = converted(tmp_path, EDGES, "degree", NODES)
     assert graph.folder is not None
     manifest = array_files.read_manifest(graph.folder / "graph.json")
-    manifest["files"]["order.npy"] = array_files.write_array(graph.folder / "order.npy", order)
+    manifest["files"]["node_of_row.npy"] = array_files.write_array(graph.folder / "node_of_row.npy", order)
     array_files.write_manifest(graph.folder / "graph.json", manifest)
     with pytest.raises(ValueError, match="the order of its rows is not one of the nodes"):
         Graph.open(graph.folder)

@@ -192,11 +192,13 @@ def lanczos_on(
 ) -> Parts:
     """:func:`unifilter.kernels.lanczos.lanczos` on the rows of a graph in the order in which they are stored."""
     parts = lanczos(graph.stored_rows, graph.in_stored_order(x), hops, reorthogonalize, columns_per_block)
+    ordered = None
     for vector in parts[0]:
         # One vector at a time, which takes no more work space than the recurrence did.
-        ordered = graph.in_node_order(vector)
-        if ordered is not vector:
-            vector.copy_(ordered)
+        ordered = graph.in_node_order(vector, ordered)
+        if ordered is vector:
+            break
+        vector.copy_(ordered)
     return parts
 
 

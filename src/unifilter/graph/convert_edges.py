@@ -17,7 +17,15 @@ from unifilter._internal.memory import check_limit, resident_bytes, said_bytes
 from unifilter.graph.adjacency import Duplicates, SelfLoops
 from unifilter.graph.edge_facts import EdgeFacts
 from unifilter.graph.graph import Graph
-from unifilter.graph.graph_folder import NEIGHBORS, ORDER, ROW_START, WEIGHTS, mapped_graph, write_graph_manifest
+from unifilter.graph.graph_folder import (
+    NEIGHBORS,
+    NODE_OF_ROW,
+    ROW_OF_NODE,
+    ROW_START,
+    WEIGHTS,
+    mapped_graph,
+    write_graph_manifest,
+)
 from unifilter.graph.node_order import NodeOrder, by_cuthill_mckee, by_degree, check_room, check_room_for_rcm
 from unifilter.graph.propagation import check_degrees
 
@@ -103,8 +111,9 @@ def convert_edges(
             listed.path.unlink()
             sorter = _Sorter(listed, self_loops == "add", duplicates)
             files = sorter.write(part, bounds, parts, said)
-            if listed.order is not None:
-                files[ORDER] = write_array(part / ORDER, listed.order)
+            for name, array in ((NODE_OF_ROW, listed.node_of_row), (ROW_OF_NODE, listed.row_of_node)):
+                if array is not None:
+                    files[name] = write_array(part / name, array)
         for index in range(len(parts)):
             (part / f"part-{index}.bin").unlink()
         graph = mapped_graph(part, files, False, self_loops, duplicates)
@@ -126,8 +135,9 @@ class _Listed(NamedTuple):
     num_nodes: int
     # Number of entries of the adjacency matrix in each bin of nodes; of each node before they are put into an order.
     entries: np.ndarray
-    # The node of each row, if rows have another order than the nodes.
-    order: np.ndarray | None = None
+    # The node of each row and the row of each node, if rows have another order than the nodes.
+    node_of_row: np.ndarray | None = None
+    row_of_node: np.ndarray | None = None
 
 
 class _Counts:
@@ -207,7 +217,9 @@ def _ordered(listed: _Listed, kind: NodeOrder, limit: int) -> _Listed:
         del ends
         order = by_cuthill_mckee(source, target, listed.num_nodes)
     in_bins = np.add.reduceat(degree[order], np.arange(0, listed.num_nodes, _NODES_PER_BIN))
-    return listed._replace(entries=in_bins, order=order)
+    rows = np.empty_like(order)
+    rows[order] = np.arange(listed.num_nodes)
+    return listed._replace(entries=in_bins, node_of_row=order, row_of_node=rows)
 
 
 def _checked_ids(ids: np.ndarray, given: int, num_nodes: int | None) -> np.ndarray:
@@ -247,8 +259,6 @@ def _divide(listed: _Listed, limit: int) -> np.ndarray:
     entries += _NODES_PER_BIN
     # Memory besides the sort: the edges that are read at once, and the bins.
     beside = resident_bytes() + 4 * size * _EDGES_AT_ONCE + 32 * bins
-    # The row of each node.
-    beside += 0 if listed.order is None else 4 * listed.num_nodes
     least = max(int(entries.max()), int(entries.sum()) // _MOST_PARTS) * size
     if limit - beside < least:
         raise ValueError(
@@ -268,17 +278,13 @@ def _distribute(listed: _Listed, bounds: np.ndarray, parts: list[BinaryIO], said
     """Write both directions of every edge to the file of its row node."""
     weighted = "weight" in (listed.entry.names or ())
     pair = _key_type(listed)
-    row_of = None
-    if listed.order is not None:
-        row_of = np.empty(listed.num_nodes, np.int32)
-        row_of[listed.order] = np.arange(listed.num_nodes, dtype=np.int32)
     done = 0
     with listed.path.open("rb") as file:
         while block := file.read(_EDGES_AT_ONCE * listed.entry.itemsize):
             edges = np.frombuffer(block, listed.entry)
             source, target = edges["source"], edges["target"]
-            if row_of is not None:
-                source, target = row_of[source], row_of[target]
+            if listed.row_of_node is not None:
+                source, target = listed.row_of_node[source], listed.row_of_node[target]
             for backward in (False, True):
                 row, column = (target, source) if backward else (source, target)
                 chosen = row != column if backward else slice(None)  # a self-loop has one direction
@@ -379,8 +385,8 @@ class _Sorter:
             if not np.isfinite(stored).all():
                 wrong = int((~np.isfinite(stored)).argmax())
                 ends = [first + int(rows[wrong]), int(columns[wrong])]
-                if self.listed.order is not None:
-                    ends = self.listed.order[ends].tolist()
+                if self.listed.node_of_row is not None:
+                    ends = self.listed.node_of_row[ends].tolist()
                 raise ValueError(
                     f"the weights of edge {ends[0]} -> {ends[1]}, which is listed more than once, add up to more than "
                     f"{np.finfo(weights.dtype).max:.1e}: pass float64 weights, or divide all by the same number, which "

@@ -407,8 +407,11 @@ class Graph:
         """A signal ``[num_nodes, channels]``, dense or CSC, in the order of :attr:`stored_rows`."""
         return x
 
-    def in_node_order(self, x: Tensor) -> Tensor:
-        """A dense array in the order of :attr:`stored_rows` along its first axis, in the order of the nodes."""
+    def in_node_order(self, x: Tensor, out: Tensor | None = None) -> Tensor:
+        """A dense array in the order of :attr:`stored_rows` along its first axis, in the order of the nodes.
+
+        It is written to ``out`` if that is given and the order changes; without a change it is the array itself.
+        """
         return x
 
     def propagate(self, x: Any, *, check_finite: bool = True) -> Tensor:

@@ -18,7 +18,8 @@ from unifilter.graph.graph import Graph
 from unifilter.graph.reordered_graph import ReorderedGraph
 
 MANIFEST = "graph.json"
-ROW_START, NEIGHBORS, WEIGHTS, ORDER = "row_start.npy", "neighbors.npy", "weights.npy", "order.npy"
+ROW_START, NEIGHBORS, WEIGHTS = "row_start.npy", "neighbors.npy", "weights.npy"
+NODE_OF_ROW, ROW_OF_NODE = "node_of_row.npy", "row_of_node.npy"
 # Increase these when the file format changes. Folders of another format are refused. The first one is without an order
 # of the rows, and versions that know no order read it.
 FORMAT, ORDERED_FORMAT = 1, 2
@@ -28,8 +29,10 @@ _ENTRIES_AT_ONCE = 1 << 22
 def save_graph(graph: Graph, folder: Path) -> None:
     """See :meth:`unifilter.Graph.save`."""
     with whole_folder(folder) as part:
-        rows, order = (graph.stored, graph.order) if isinstance(graph, ReorderedGraph) else (graph, None)
-        arrays = {ROW_START: rows.row_start, NEIGHBORS: rows.neighbors, WEIGHTS: rows.weights, ORDER: order}
+        rows = graph.stored if isinstance(graph, ReorderedGraph) else graph
+        arrays = {ROW_START: rows.row_start, NEIGHBORS: rows.neighbors, WEIGHTS: rows.weights}
+        if isinstance(graph, ReorderedGraph):
+            arrays |= {NODE_OF_ROW: graph.node_of_row, ROW_OF_NODE: graph.row_of_node}
         files = {
             name: write_array(part / name, array.cpu().numpy()) for name, array in arrays.items() if array is not None
         }
@@ -46,7 +49,7 @@ def write_graph_manifest(folder: Path, graph: Graph, files: dict[str, Any]) -> N
     """
     facts = graph.edge_facts
     content = {
-        "format": ORDERED_FORMAT if ORDER in files else FORMAT,
+        "format": ORDERED_FORMAT if NODE_OF_ROW in files else FORMAT,
         "self_loops": graph.self_loops,
         "duplicates": graph.duplicates,
         "direction": graph.direction,
@@ -95,16 +98,19 @@ def mapped_graph(folder: Path, files: dict[str, Any], verify: bool, self_loops: 
         duplicates=duplicates,
     )
     graph.folder = folder
-    return ReorderedGraph(graph, mapped(ORDER)) if ORDER in files else graph
+    return ReorderedGraph(graph, mapped(NODE_OF_ROW), mapped(ROW_OF_NODE)) if NODE_OF_ROW in files else graph
 
 
 def _check_order(folder: Path, graph: ReorderedGraph) -> None:
-    """Check that the order has every node once."""
-    order, seen = graph.order.numpy(), np.zeros(graph.stored.num_nodes, dtype=bool)
-    fits = order.dtype == np.int64 and order.shape == seen.shape and order.min() >= 0 and order.max() < len(seen)
-    if fits:
-        seen[order] = True
-    if not fits or not seen.all():
+    """Check that every row has a node, and every node that row."""
+    nodes, rows = graph.node_of_row.numpy(), graph.row_of_node.numpy()
+    count = graph.stored.num_nodes
+    fits = nodes.dtype == rows.dtype == np.int64 and nodes.shape == rows.shape == (count,)
+    for first in range(0, count if fits else 0, _ENTRIES_AT_ONCE):
+        some = nodes[first : first + _ENTRIES_AT_ONCE]
+        fits = fits and bool(some.min() >= 0) and bool(some.max() < count)
+        fits = fits and np.array_equal(rows[some], np.arange(first, first + len(some)))
+    if not fits:
         raise ValueError(f"{folder} holds no graph: the order of its rows is not one of the nodes; convert again")
 
 

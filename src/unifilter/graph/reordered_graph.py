@@ -26,17 +26,19 @@ class ReorderedGraph(Graph):
 
     Args:
         stored: The graph with its nodes renamed to their rows.
-        order: The node of each row, int64.
+        node_of_row: The node of each row, int64.
+        row_of_node: The row of each node, int64.
     """
 
-    def __init__(self, stored: Graph, order: Tensor) -> None:
+    def __init__(self, stored: Graph, node_of_row: Tensor, row_of_node: Tensor) -> None:
         super().__init__(
             torch.empty(0), torch.empty(0), None, self_loops=stored.self_loops, duplicates=stored.duplicates,
             edge_facts=stored.edge_facts,
         )  # fmt: skip
         # Built when they are asked for, see below.
         del self.row_start, self.neighbors, self.weights
-        self.stored, self.order, self.folder = stored, order, stored.folder
+        self.stored, self.folder = stored, stored.folder
+        self.node_of_row, self.row_of_node = node_of_row, row_of_node
 
     def __getattr__(self, name: str) -> Any:
         if name not in ("row_start", "neighbors", "weights"):
@@ -45,12 +47,12 @@ class ReorderedGraph(Graph):
         return getattr(self, name)
 
     def __getstate__(self) -> dict[str, Any]:
-        names = ("stored", "order", "self_loops", "duplicates", "direction", "edge_facts")
+        names = ("stored", "node_of_row", "row_of_node", "self_loops", "duplicates", "direction", "edge_facts")
         return {**{name: getattr(self, name) for name in names}, "folder": None, "_matrices": {}, "cache": {}}
 
     @property
     def num_nodes(self) -> int:
-        return self.order.numel()
+        return self.row_of_node.numel()
 
     @property
     def num_entries(self) -> int:
@@ -58,7 +60,7 @@ class ReorderedGraph(Graph):
 
     @property
     def device(self) -> torch.device:
-        return self.order.device
+        return self.row_of_node.device
 
     @property
     def stored_rows(self) -> CompressedRows:
@@ -66,14 +68,14 @@ class ReorderedGraph(Graph):
 
     def in_stored_order(self, x: Tensor) -> Tensor:
         if x.layout == torch.strided:
-            return x.index_select(0, self.order)
+            return x.index_select(0, self.node_of_row)
         with without_torch_notices():
             return torch.sparse_csc_tensor(
-                x.ccol_indices(), self._row_of[x.row_indices()], x.values(), x.shape, check_invariants=False
+                x.ccol_indices(), self.row_of_node[x.row_indices()], x.values(), x.shape, check_invariants=False
             )
 
-    def in_node_order(self, x: Tensor) -> Tensor:
-        return torch.empty_like(x).index_copy(0, self.order, x)
+    def in_node_order(self, x: Tensor, out: Tensor | None = None) -> Tensor:
+        return torch.index_select(x, 0, self.row_of_node, out=out)
 
     @cached_property
     def degree(self) -> Tensor:
@@ -89,27 +91,22 @@ class ReorderedGraph(Graph):
 
     def edge_blocks(self) -> Iterator[tuple[Tensor, Tensor]]:
         for rows, weights in entry_blocks(self.stored):
-            ends = self.order[rows]
+            ends = self.node_of_row[rows]
             once = ends[0] < ends[1]
             yield ends[:, once], weights[once]
 
     def update_digest(self, digest: Any) -> None:
         # Sums in another order round differently, so this is not the digest of the graph in the order of its nodes.
         digest.update(b"stored in the order\n")
-        digest.update(np.ascontiguousarray(self.order.numpy(), "<i8").data)
+        digest.update(np.ascontiguousarray(self.node_of_row.numpy(), "<i8").data)
         self.stored.update_digest(digest)
-
-    @cached_property
-    def _row_of(self) -> Tensor:
-        """The row of each node."""
-        return torch.empty_like(self.order).index_copy_(0, self.order, torch.arange(self.num_nodes))
 
     def _in_order_of_nodes(self) -> tuple[Tensor, Tensor, Tensor | None]:
         stored = self.stored
         weights = np.ones(stored.num_entries, np.int8) if stored.weights is None else stored.weights.numpy()
-        columns = self.order.numpy()[stored.neighbors.numpy()].astype(np.int32)
+        columns = self.node_of_row.numpy()[stored.neighbors.numpy()].astype(np.int32)
         size = (self.num_nodes, self.num_nodes)
-        adjacency = sp.csr_array((weights, columns, stored.row_start.numpy()), shape=size)[self._row_of.numpy()]
+        adjacency = sp.csr_array((weights, columns, stored.row_start.numpy()), shape=size)[self.row_of_node.numpy()]
         adjacency.sort_indices()
         return (
             torch.from_numpy(adjacency.indptr.astype(np.int64)),
