@@ -265,3 +265,11 @@ def test_the_command(tmp_path: Path) -> None:
     assert isinstance(dataset.graph, ReorderedGraph)
     assert np.array_equal(dataset.features.numpy(), X)
     assert edge_homophily(dataset.graph, LABELS) == edge_homophily(Graph.from_edges(EDGES, NODES), LABELS)
+
+
+def test_a_mistake_is_told_in_the_words_of_the_command(tmp_path: Path) -> None:
+    np.save(tmp_path / "e.npy", EDGES)
+    arguments = ["data", "convert", str(tmp_path / "e.npy"), "--out", str(tmp_path / "d"), "--order", "rcm"]
+    done = CliRunner().invoke(app, [*arguments, "--memory-limit", "1MB"])
+    assert done.exit_code == 2
+    assert "raise it, or leave --order out" in " ".join(done.stderr.split())

@@ -7,6 +7,7 @@ import os
 import shutil
 import tempfile
 import weakref
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,11 @@ from torch import Tensor
 
 from unifilter._internal.folders import user_folder
 from unifilter._internal.memory import available_bytes, check_limit, resident_bytes, said_bytes
+from unifilter.bases import Tridiagonal
 from unifilter.factorization import StoredFactorization
 from unifilter.factorization.stored import factorize_to_store, in_memory_bytes
+from unifilter.factorization.stored.feature_columns import FeatureColumns
+from unifilter.factorization.stored.filtered import filtered_rows_elsewhere
 from unifilter.factorization.stored.layout import is_complete, nodes_digest
 from unifilter.factorization.stored.row_cache import RowCache
 from unifilter.graph import Graph
@@ -99,6 +103,14 @@ class Storage:
             self._rows = None  # frees the memory of the previous rows
             self._rows = key, RowCache(fact, torch.from_numpy(nodes), self.memory_left // 2)
         return self._rows[1]
+
+    def filtered_rows(
+        self, graph: Graph, columns: FeatureColumns, tridiagonal: Tridiagonal, weights: Tensor
+    ) -> Iterator[Tensor]:
+        """Features of any graph, filtered by a recurrence, some rows at a time."""
+        base = self._base()
+        base.mkdir(parents=True, exist_ok=True)
+        return filtered_rows_elsewhere(graph, columns, tridiagonal, weights, self.memory_left, base)
 
     def _base(self) -> Path:
         if self.folder is not None:
