@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-import tempfile
 import weakref
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from unifilter._internal.array_files import open_array, write_array
 from unifilter._internal.checks import without_torch_notices
 from unifilter._internal.folders import user_folder
 from unifilter._internal.memory import available_bytes, check_limit, resident_bytes, said_bytes
+from unifilter._internal.scratch import scratch_folder
 from unifilter.bases import Tridiagonal
 from unifilter.factorization import Factorization, StoredFactorization
 from unifilter.factorization.stored import factorize_to_store, in_memory_bytes
@@ -157,8 +158,9 @@ class Storage:
         if self._temporary is None:
             parent = user_folder(None, ENVIRONMENT_VARIABLE, "stores")
             parent.mkdir(parents=True, exist_ok=True)
-            self._temporary = Path(tempfile.mkdtemp(dir=parent, prefix="fit-"))
-            weakref.finalize(self, shutil.rmtree, self._temporary, True)
+            stack = ExitStack()
+            self._temporary = stack.enter_context(scratch_folder(parent, "fit-"))
+            weakref.finalize(self, stack.close)
         return self._temporary
 
 
@@ -169,18 +171,19 @@ def computed_once(factorize: Callable[[], Factorization]) -> Factorization:
         return factorize()
     parent = user_folder(None, ENVIRONMENT_VARIABLE, "stores")
 
-    def work() -> tuple[Path, dict[str, Any], Tridiagonal]:
-        fact = factorize()
-        parent.mkdir(parents=True, exist_ok=True)
-        path = Path(tempfile.mkdtemp(dir=parent, prefix="vectors-")) / "vectors.npy"
-        return path, write_array(path, fact.vectors.numpy()), fact.tridiagonal
+    with ExitStack() as stack:
 
-    path, record, tridiagonal = peers.once(work, on_each_machine=True)
-    with without_torch_notices():
-        vectors = torch.from_numpy(open_array(path, record, verify=False))
-    # A mapped file needs no name any more.
-    peers.gathered(None)
-    shutil.rmtree(path.parent, ignore_errors=True)
+        def work() -> tuple[Path, dict[str, Any], Tridiagonal]:
+            fact = factorize()
+            parent.mkdir(parents=True, exist_ok=True)
+            path = stack.enter_context(scratch_folder(parent, "vectors-")) / "vectors.npy"
+            return path, write_array(path, fact.vectors.numpy()), fact.tridiagonal
+
+        path, record, tridiagonal = peers.once(work, on_each_machine=True)
+        with without_torch_notices():
+            vectors = torch.from_numpy(open_array(path, record, verify=False))
+        # Once all processes have mapped the file, it needs no name any more.
+        peers.gathered(None)
     return Factorization(vectors, tridiagonal)
 
 

@@ -16,6 +16,7 @@ from unifilter._internal.array_files import told_of_full_disks, write_array
 from unifilter._internal.checks import as_node_mask, check_choice
 from unifilter._internal.locks import folder_lock
 from unifilter._internal.memory import available_bytes, check_limit, said_bytes
+from unifilter._internal.scratch import remove_abandoned
 from unifilter.factorization.stored.block import compute_block, write_block
 from unifilter.factorization.stored.feature_columns import FeatureColumns, feature_columns
 from unifilter.factorization.stored.layout import (
@@ -152,8 +153,8 @@ def _remove_leftovers(folder: Path) -> None:
     """Delete incomplete files of killed processes or workers; the lock of the store keeps other processes out."""
     for part in folder.glob(".*.part"):
         part.unlink()
-    for scratch in folder.glob(".scratch-*"):
-        shutil.rmtree(scratch)
+    # Another process may read this store, and have a folder for predictions in it.
+    remove_abandoned(folder)
 
 
 def _unfinished(folder: Path, count: int) -> list[int]:

@@ -18,12 +18,12 @@ from torch import Tensor
 
 from unifilter._internal.array_files import CHUNK_BYTES, array_writer, read_part
 from unifilter._internal.memory import said_bytes
+from unifilter._internal.scratch import scratch_folder
 from unifilter.bases import Tridiagonal
 from unifilter.factorization.recurrence import apply_recurrence
 from unifilter.factorization.stored.block import compute_block
 from unifilter.factorization.stored.feature_columns import FeatureColumns, feature_columns
 from unifilter.factorization.stored.layout import column_blocks
-from unifilter.factorization.stored.row_cache import scratch_folder
 from unifilter.factorization.stored.stored_factorization import StoredFactorization
 from unifilter.graph import Graph
 from unifilter.kernels.combine import combine
@@ -113,7 +113,7 @@ def _rows(
     with scratch_folder(folder) as scratch, ExitStack() as stack:
         files, records = [], []
         for index, (start, stop) in enumerate(spans):
-            path = Path(scratch) / f"{index}.npy"
+            path = scratch / f"{index}.npy"
             with array_writer(path, np.dtype(str(dtype)[6:]), (stop - start,)) as writer:
                 writer.write(block(start, stop).numpy())
                 records.append(writer.finish())
