@@ -126,12 +126,15 @@ def _warm_up() -> None:
     graph.propagate(torch.randn(300, 16), check_finite=False)
 
 
-def _graph(work: Path, nodes: int, edges: int, memory_limit: str, order: NodeOrder | None = None) -> tuple[Path, float]:
-    folder = work / f"graph-{nodes}-{edges}-{order}"
-    started = time.perf_counter()
-    if not folder.exists():
-        convert_edges(edge_blocks(nodes, edges), folder, num_nodes=nodes, order=order, memory_limit=memory_limit)
-    return folder, time.perf_counter() - started
+def _graph_folder(work: str, nodes: int, edges: int, order: NodeOrder | None = None) -> Path:
+    return Path(work) / f"graph-{nodes}-{edges}-{order}"
+
+
+def _open(work: str, nodes: int, edges: int, order: NodeOrder | None = None) -> Graph:
+    graph = Graph.open(_graph_folder(work, nodes, edges, order), verify=False)
+    _warm_up()
+    graph.stored_rows  # noqa: B018  # degrees are not part of any measurement
+    return graph
 
 
 def _size_of(folder: Path, pattern: str = "*") -> int:
@@ -141,26 +144,30 @@ def _size_of(folder: Path, pattern: str = "*") -> int:
 # Measurements: each runs in a process of its own and returns its figures.
 
 
-def measure_store(work: str, nodes: int, edges: int, channels: int, memory_limit: str) -> dict[str, Any]:
-    """A store under a limit, and K bare products of the same blocks."""
-    folder, seconds = _graph(Path(work), nodes, edges, memory_limit)
-    features = Path(work) / f"x-{nodes}-{channels}.npy"
-    if not features.exists():
-        write_features(features, nodes, channels)
-    graph = Graph.open(folder, verify=False)
-    _warm_up()
-    graph.compressed_rows  # noqa: B018  # degrees are not part of either side
+def measure_convert(
+    work: str, nodes: int, edges: int, channels: int, memory_limit: str, order: NodeOrder | None = None
+) -> dict[str, Any]:
+    """The graph in a folder, and features beside it."""
     with Watch() as watch:
-        fact = factorize(graph, features, HOPS, store=Path(work) / f"store-{nodes}-{edges}", memory_limit=memory_limit)
+        folder = _graph_folder(work, nodes, edges, order)
+        convert_edges(edge_blocks(nodes, edges), folder, num_nodes=nodes, order=order, memory_limit=memory_limit)
+    figures = {"graph": _size_of(folder), **watch.figures()}
+    write_features(Path(work) / "x.npy", nodes, channels)
+    return figures
+
+
+def measure_store(work: str, nodes: int, edges: int, channels: int, memory_limit: str) -> dict[str, Any]:
+    """A store under a limit."""
+    graph = _open(work, nodes, edges)
+    with Watch() as watch:
+        fact = factorize(graph, Path(work) / "x.npy", HOPS, store=Path(work) / "store", memory_limit=memory_limit)
     return {
         "nodes": nodes,
         "edges": graph.num_edges,
         "entries": graph.num_entries,
         "channels": channels,
-        "convert": seconds,
         "blocks": [block["columns"] for block in fact.blocks],
         "stored": _size_of(fact.folder, "block*.npy"),
-        "graph": _size_of(folder),
         "predicted_memory": _predicted_memory(graph, fact, check_limit(memory_limit)),
         **watch.figures(),
     }
@@ -176,9 +183,7 @@ def _predicted_memory(graph: Graph, fact: StoredFactorization, limit: int) -> in
 
 def measure_products(work: str, nodes: int, edges: int, blocks: list[list[int]]) -> dict[str, Any]:
     """K products of dense blocks of these widths, and writing to the disk, nothing else."""
-    graph = Graph.open(Path(work) / f"graph-{nodes}-{edges}-None", verify=False)
-    _warm_up()
-    graph.compressed_rows  # noqa: B018
+    graph = _open(work, nodes, edges)
     seconds = 0.0
     for start, stop in blocks:
         x = torch.randn(nodes, stop - start)
@@ -202,18 +207,12 @@ def _disk(work: Path) -> dict[str, float]:
     return {"bytes_written_per_second": _WRITTEN / seconds}
 
 
-def measure_growth(
-    work: str, nodes: int, edges: int, channels: int, memory_limit: str, order: NodeOrder | None
-) -> dict[str, Any]:
+def measure_growth(work: str, nodes: int, edges: int, channels: int, order: NodeOrder | None) -> dict[str, Any]:
     """The factorization in memory of one block."""
-    folder, seconds = _graph(Path(work), nodes, edges, memory_limit, order)
-    graph = Graph.open(folder, verify=False)
-    x = torch.randn(nodes, channels)
-    _warm_up()
-    graph.stored_rows  # noqa: B018
+    graph, x = _open(work, nodes, edges, order), torch.randn(nodes, channels)
     with Watch() as watch:
         factorize(graph, x, HOPS)
-    return {"order": order, "entries": graph.num_entries, "convert": seconds, **watch.figures()}
+    return {"order": order, "entries": graph.num_entries, **watch.figures()}
 
 
 def measure_end_to_end(work: str, nodes: int, edges: int, channels: int, memory_limit: str) -> dict[str, Any]:
@@ -249,12 +248,10 @@ def measure_end_to_end(work: str, nodes: int, edges: int, channels: int, memory_
     }
 
 
-def measure_rival(work: str, nodes: int, edges: int, channels: int, memory_limit: str, name: str) -> dict[str, Any]:
+def measure_rival(work: str, nodes: int, edges: int, channels: int, name: str) -> dict[str, Any]:
     """PyG's SIGN transform, the published algorithm, or ours in memory."""
-    graph = Graph.open(_graph(Path(work), nodes, edges, memory_limit)[0], verify=False)
-    x = torch.randn(nodes, channels)
+    graph, x = _open(work, nodes, edges), torch.randn(nodes, channels)
     if name == "ours":
-        _warm_up()
         with Watch() as watch:
             stored = factorize(graph, x, HOPS).basis("uni", tau=0.5, homophily=0.5).numel()
     elif name == "sign":
@@ -323,6 +320,7 @@ def measure_channels(nodes: int, edges: int, width: int, channels: str, epochs: 
 
 
 _MEASUREMENTS = {
+    "convert": measure_convert,
     "store": measure_store,
     "products": measure_products,
     "growth": measure_growth,
@@ -357,7 +355,9 @@ def run_stage(options: argparse.Namespace, work: str) -> dict[str, Any]:
     if options.stage == "end-to-end":
         return run("end_to_end", work=work, **common)
     if options.stage == "rivals":
-        return {name: run("rival", work=work, **common, name=name) for name in ("ours", "sign", "published")}
+        run("convert", work=work, **common)
+        case = {**size, "channels": options.channels}
+        return {name: run("rival", work=work, **case, name=name) for name in ("ours", "sign", "published")}
     if options.stage == "channels":
         kinds = ("each", "shared")
         return {
@@ -383,10 +383,11 @@ def _store(run: Callable[..., dict[str, Any]], work: str, options: argparse.Name
     own = str(Path(work) / f"of-{shrink}")
     Path(own).mkdir()
     size = {"nodes": options.nodes // shrink, "edges": options.edges // shrink}
-    store = run("store", work=own, **size, channels=options.channels, memory_limit=options.memory_limit)
+    case = {"work": own, **size, "channels": options.channels, "memory_limit": options.memory_limit}
+    converted, store = run("convert", **case), run("store", **case)
     products = run("products", work=own, **size, blocks=store["blocks"])
     shutil.rmtree(own)
-    return {"store": store, "products": products, "ratio": store["seconds"] / products["seconds"]}
+    return {"convert": converted, "store": store, "products": products, "ratio": store["seconds"] / products["seconds"]}
 
 
 def _growth(run: Callable[..., dict[str, Any]], work: str, options: argparse.Namespace) -> dict[str, Any]:
@@ -394,8 +395,12 @@ def _growth(run: Callable[..., dict[str, Any]], work: str, options: argparse.Nam
     found, edges = [], options.smallest
     while edges <= options.edges:
         for order in (None, "degree", "rcm"):
-            one = {"nodes": max(edges // 10, 100), "edges": edges, "channels": options.channels, "order": order}
-            found.append(run("growth", work=work, memory_limit=options.memory_limit, **one))
+            own = str(Path(work) / f"of-{edges}-{order}")
+            Path(own).mkdir()
+            one = {"work": own, "nodes": max(edges // 10, 100), "edges": edges, "channels": options.channels}
+            converted = run("convert", **one, order=order, memory_limit=options.memory_limit)
+            found.append({**run("growth", **one, order=order), "convert": converted})
+            shutil.rmtree(own)
         edges *= 10
     plain = [one for one in found if one["order"] is None]
     slope = np.polyfit(*(np.log([one[key] for one in plain]) for key in ("entries", "seconds")), 1)[0]

@@ -68,6 +68,7 @@ def _growth(one: dict[str, Any]) -> list[str]:
         else:
             what = f', order="{size["order"]}"'
             notes += f"{size['seconds'] / plain[size['entries']]:.2f} x the time in the order of the nodes"
+        notes += f"; converted in {size['convert']['seconds']:.0f} s"
         rows.append(_row(f"in memory, {size['entries'] // 2:,} edges, {one['channels']} features{what}", size, notes))
     return rows
 
@@ -99,10 +100,11 @@ def _wide(one: dict[str, Any]) -> list[str]:
 
 def _cost_model(found: dict[str, Any]) -> list[str]:
     """The cost model beside what was measured; the rate of a product is that of the smallest size."""
-    sizes = [(one["store"], one["products"]) for one in found["store"]["figures"]["sizes"]]
-    rate, written = sizes[0][1]["per_entry_and_line"], sizes[0][1]["bytes_written_per_second"]
+    sizes = found["store"]["figures"]["sizes"]
+    rate, written = (sizes[0]["products"][name] for name in ("per_entry_and_line", "bytes_written_per_second"))
     rows = []
-    for store, _ in sizes:
+    for size in sizes:
+        store = size["store"]
         vectors = 4 * (_HOPS + 1) * store["nodes"] * store["channels"]
         graph = 8 * (store["edges"] + store["nodes"])
         lines = sum(-(-(stop - start) // _LINE) for start, stop in store["blocks"])
@@ -112,7 +114,7 @@ def _cost_model(found: dict[str, Any]) -> list[str]:
             (f"{seconds:.1f}", f"{store['seconds']:.1f} s"),
             (f"{memory / 1e9:.2f}", f"{store['peak_anonymous'] / 1e9:.2f} GB"),
             (f"{vectors / 1e9:.2f}", f"{store['stored'] / 1e9:.2f} GB"),
-            (f"{graph / 1e9:.3f}", f"{store['graph'] / 1e9:.3f} GB"),
+            (f"{graph / 1e9:.3f}", f"{size['convert']['graph'] / 1e9:.3f} GB"),
         ]
         cells = " | ".join(f"{predicted} / {measured}" for predicted, measured in pairs)
         rows.append(f"| {_size(store)} | {cells} |")
@@ -137,8 +139,8 @@ def _papers(found: dict[str, Any]) -> list[str]:
     text = (
         f"For ogbn-papers100M, the largest of the graphs in memory above took {1e9 * per_entry:.0f} ns per stored "
         f"entry for {width} columns. At this rate a block of {_LINE} columns takes {_hours(block)}: one worker that "
-        f"computes the {lines} blocks one by one takes {_hours(lines * block)}, {lines} workers take {_hours(block)}, and 64 "
-        f"workers take no less, because blocks of fewer columns are not faster."
+        f"computes the {lines} blocks one by one takes {_hours(lines * block)}, {lines} workers take {_hours(block)}, "
+        "and 64 workers take no less, because blocks of fewer columns are not faster."
     )
     if "store" in found:
         written = found["store"]["figures"]["sizes"][-1]["products"]["bytes_written_per_second"]

@@ -13,6 +13,7 @@ import torch
 from processes import killed_at
 
 from unifilter import Graph, NodeClassifier, TrainedModel, UniFilterClassifier, explain
+from unifilter._internal.scratch import scratch_folder
 from unifilter.factorization.stored import stored_factorization
 from unifilter.factorization.stored.memory_plan import MemoryPlan
 from unifilter.factorization.stored.row_cache import RowCache
