@@ -46,6 +46,8 @@ _PAPER = {
 }
 # The sizes of the store: a share of the given one.
 _SHRINK = (9, 3, 1)
+# How far away the neighbors of a node are at most on the ring of a local graph.
+_NEAR = 200
 # Widths of features for both forms of the filter.
 _WIDTHS = (16, 64, 256, 1024, 4096)
 # Bytes that are written to measure the disk.
@@ -68,6 +70,15 @@ def edge_blocks(nodes: int, edges: int, seed: int = 0) -> Iterator[EdgeBlock]:
     for start in range(nodes, edges, size):
         count = min(size, edges - start)
         yield EdgeBlock(popular(count), popular(count))
+
+
+def local_edge_blocks(nodes: int, edges: int, seed: int = 0) -> Iterator[EdgeBlock]:
+    """A graph on a ring, in which nodes are tied to nodes close by, with ids in no particular order."""
+    rng = np.random.default_rng(seed)
+    name = rng.permutation(nodes).astype(np.int32)
+    for start in range(0, edges, 1 << 20):
+        place = np.arange(start, min(start + (1 << 20), edges)) % nodes
+        yield EdgeBlock(name[place], name[(place + rng.integers(1, _NEAR, len(place))) % nodes])
 
 
 def write_features(path: Path, nodes: int, channels: int, seed: int = 0) -> np.ndarray:
@@ -145,12 +156,19 @@ def _size_of(folder: Path, pattern: str = "*") -> int:
 
 
 def measure_convert(
-    work: str, nodes: int, edges: int, channels: int, memory_limit: str, order: NodeOrder | None = None
+    work: str,
+    nodes: int,
+    edges: int,
+    channels: int,
+    memory_limit: str,
+    order: NodeOrder | None = None,
+    local: bool = False,
 ) -> dict[str, Any]:
     """The graph in a folder, and features beside it."""
+    blocks = (local_edge_blocks if local else edge_blocks)(nodes, edges)
     with Watch() as watch:
         folder = _graph_folder(work, nodes, edges, order)
-        convert_edges(edge_blocks(nodes, edges), folder, num_nodes=nodes, order=order, memory_limit=memory_limit)
+        convert_edges(blocks, folder, num_nodes=nodes, order=order, memory_limit=memory_limit)
     figures = {"graph": _size_of(folder), **watch.figures()}
     write_features(Path(work) / "x.npy", nodes, channels)
     return figures
@@ -191,8 +209,7 @@ def measure_products(work: str, nodes: int, edges: int, blocks: list[list[int]])
         for _ in range(HOPS):
             x = graph.propagate(x, check_finite=False)
         seconds += time.perf_counter() - begun
-    lines = sum(-(-(stop - start) // 16) for start, stop in blocks)
-    return {"seconds": seconds, "per_entry_and_line": seconds / (HOPS * graph.num_entries * lines), **_disk(Path(work))}
+    return {"seconds": seconds, **_disk(Path(work))}
 
 
 def _disk(work: Path) -> dict[str, float]:
@@ -352,6 +369,8 @@ def run_stage(options: argparse.Namespace, work: str) -> dict[str, Any]:
         return {"sizes": [_store(run, work, options, shrink) for shrink in _SHRINK]}
     if options.stage == "growth":
         return _growth(run, work, options)
+    if options.stage == "order":
+        return {"sizes": _orders(run, work, {**size, "channels": options.channels}, options.memory_limit, local=True)}
     if options.stage == "end-to-end":
         return run("end_to_end", work=work, **common)
     if options.stage == "rivals":
@@ -390,17 +409,27 @@ def _store(run: Callable[..., dict[str, Any]], work: str, options: argparse.Name
     return {"convert": converted, "store": store, "products": products, "ratio": store["seconds"] / products["seconds"]}
 
 
+def _orders(
+    run: Callable[..., dict[str, Any]], work: str, size: dict[str, Any], memory_limit: str, local: bool = False
+) -> list[dict[str, Any]]:
+    """A graph in the order of its nodes and in others."""
+    found = []
+    for order in (None, "degree", "rcm"):
+        own = Path(work) / f"order-{order}"
+        own.mkdir()
+        one = {"work": str(own), **size, "order": order}
+        converted = run("convert", **one, memory_limit=memory_limit, local=local)
+        found.append({**run("growth", **one), "convert": converted})
+        shutil.rmtree(own)
+    return found
+
+
 def _growth(run: Callable[..., dict[str, Any]], work: str, options: argparse.Namespace) -> dict[str, Any]:
     """Each size in the order of the nodes and in others, one after the other."""
     found, edges = [], options.smallest
     while edges <= options.edges:
-        for order in (None, "degree", "rcm"):
-            own = str(Path(work) / f"of-{edges}-{order}")
-            Path(own).mkdir()
-            one = {"work": own, "nodes": max(edges // 10, 100), "edges": edges, "channels": options.channels}
-            converted = run("convert", **one, order=order, memory_limit=options.memory_limit)
-            found.append({**run("growth", **one, order=order), "convert": converted})
-            shutil.rmtree(own)
+        one = {"nodes": max(edges // 10, 100), "edges": edges, "channels": options.channels}
+        found += _orders(run, work, one, options.memory_limit)
         edges *= 10
     plain = [one for one in found if one["order"] is None]
     slope = np.polyfit(*(np.log([one[key] for one in plain]) for key in ("entries", "seconds")), 1)[0]
@@ -411,6 +440,7 @@ def _growth(run: Callable[..., dict[str, Any]], work: str, options: argparse.Nam
 _DEFAULTS = {
     "store": (10_000_000, 100_000_000, 32, "20GB"),
     "growth": (0, 100_000_000, 16, "20GB"),
+    "order": (1_000_000, 10_000_000, 16, "20GB"),
     "end-to-end": (2_000_000, 20_000_000, 32, "4GB"),
     "channels": (50_000, 500_000, 0, "20GB"),
     "rivals": (1_000_000, 10_000_000, 32, "20GB"),

@@ -58,18 +58,25 @@ def _store(one: dict[str, Any]) -> list[str]:
 
 
 def _growth(one: dict[str, Any]) -> list[str]:
-    exponent = one["figures"]["exponent"]
+    return _orders(one, f"; exponent of all sizes {one['figures']['exponent']:.2f}", "in memory")
+
+
+def _order(one: dict[str, Any]) -> list[str]:
+    return _orders(one, "", "in memory, neighbors close by, ids shuffled")
+
+
+def _orders(one: dict[str, Any], of_all: str, title: str) -> list[str]:
     plain = {size["entries"]: size["seconds"] for size in one["figures"]["sizes"] if size["order"] is None}
     rows = []
     for size in one["figures"]["sizes"]:
-        notes = f"{1e9 * size['seconds'] / size['entries']:.0f} ns per stored entry; "
+        notes = f"{1e9 * size['seconds'] / size['entries']:.0f} ns per stored entry"
         if size["order"] is None:
-            what, notes = "", notes + f"exponent of all sizes {exponent:.2f}"
+            what, notes = "", notes + of_all
         else:
             what = f', order="{size["order"]}"'
-            notes += f"{size['seconds'] / plain[size['entries']]:.2f} x the time in the order of the nodes"
+            notes += f"; {size['seconds'] / plain[size['entries']]:.2f} x the time in the order of the nodes"
         notes += f"; converted in {size['convert']['seconds']:.0f} s"
-        rows.append(_row(f"in memory, {size['entries'] // 2:,} edges, {one['channels']} features{what}", size, notes))
+        rows.append(_row(f"{title}, {size['entries'] // 2:,} edges, {one['channels']} features{what}", size, notes))
     return rows
 
 
@@ -99,16 +106,13 @@ def _wide(one: dict[str, Any]) -> list[str]:
 
 
 def _cost_model(found: dict[str, Any]) -> list[str]:
-    """The cost model beside what was measured; the rate of a product is that of the smallest size."""
-    sizes = found["store"]["figures"]["sizes"]
-    rate, written = (sizes[0]["products"][name] for name in ("per_entry_and_line", "bytes_written_per_second"))
+    """The cost model beside what was measured."""
     rows = []
-    for size in sizes:
-        store = size["store"]
+    for size in found["store"]["figures"]["sizes"]:
+        store, products = size["store"], size["products"]
         vectors = 4 * (_HOPS + 1) * store["nodes"] * store["channels"]
         graph = 8 * (store["edges"] + store["nodes"])
-        lines = sum(-(-(stop - start) // _LINE) for start, stop in store["blocks"])
-        seconds = (_HOPS + 1) * lines * store["entries"] * rate + vectors / written
+        seconds = (_HOPS + 1) / _HOPS * products["seconds"] + vectors / products["bytes_written_per_second"]
         memory = store["anonymous_before"] + store["predicted_memory"]
         pairs = [
             (f"{seconds:.1f}", f"{store['seconds']:.1f} s"),
@@ -119,11 +123,12 @@ def _cost_model(found: dict[str, Any]) -> list[str]:
         cells = " | ".join(f"{predicted} / {measured}" for predicted, measured in pairs)
         rows.append(f"| {_size(store)} | {cells} |")
     said = (
-        "What the cost model predicts, beside what was measured. Time is (K + 1) products at the rate of bare products "
-        "on the smallest of the graphs, and writing the vectors at the measured rate of the disk; memory is that which "
-        "is not mapped, the program included."
+        "What the cost model predicts, and what was measured. Time is that of K + 1 bare products of the same blocks, "
+        "and of writing the vectors at the measured rate of the disk; memory is that which is not mapped, the program "
+        "included."
     )
-    header = ("store", "time", "memory", "vectors on the disk", "graph on the disk")
+    names = ("time", "memory", "vectors on the disk", "graph on the disk")
+    header = ("predicted / measured", *names)
     return [said, _table(header, rows)]
 
 
@@ -196,6 +201,7 @@ def _crossing(what: str, widths: list[int], pairs: list[Any]) -> str:
 _ROWS = {
     "store": _store,
     "growth": _growth,
+    "order": _order,
     "end-to-end": _end_to_end,
     "rivals": _rivals,
     "paper": _paper,
