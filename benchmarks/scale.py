@@ -1,18 +1,23 @@
 """Graphs larger than memory: ``python -m benchmarks.scale STAGE``; every size can be given, so that it also runs small.
 
 Each measurement is a process of its own, whose peak of memory is read from the system. What was measured is added to
-``benchmarks/results/scale.json``; ``python -m benchmarks.scale docs`` writes it into ``docs/scale.md``.
+``benchmarks/results/scale.json``; ``python -m benchmarks.scale docs`` writes it into ``docs/scale.md``. A stage deletes
+its graphs and stores at its end.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
+import shutil
 import subprocess
 import sys
+import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +27,11 @@ import torch
 
 from benchmarks.scale_table import write_docs
 from unifilter import Graph, NodeClassifier, explain, factorize
+from unifilter._internal.array_files import array_writer
 from unifilter._internal.memory import check_limit
-from unifilter.graph import EdgeBlock, convert_edges
+from unifilter.factorization import StoredFactorization
+from unifilter.factorization.stored.memory_plan import MemoryPlan
+from unifilter.graph import EdgeBlock, NodeOrder, convert_edges
 
 RESULTS = Path(__file__).parent / "results" / "scale.json"
 HOPS = 10
@@ -36,6 +44,14 @@ _PAPER = {
     "genius": (421_961, 984_979, 12, 1.0, 2),
     "ogbn-arxiv": (169_343, 1_166_243, 128, 1.0, 40),
 }
+# The sizes of the store: a share of the given one.
+_SHRINK = (9, 3, 1)
+# How far away the neighbors of a node are at most on the ring of a local graph.
+_NEAR = 200
+# Widths of features for both forms of the filter.
+_WIDTHS = (16, 64, 256, 1024, 4096)
+# Bytes that are written to measure the disk.
+_WRITTEN = 1 << 30
 _WIDE = (34_493, 247_962, 8_415, 0.004, 5)
 
 
@@ -56,6 +72,15 @@ def edge_blocks(nodes: int, edges: int, seed: int = 0) -> Iterator[EdgeBlock]:
         yield EdgeBlock(popular(count), popular(count))
 
 
+def local_edge_blocks(nodes: int, edges: int, seed: int = 0) -> Iterator[EdgeBlock]:
+    """A graph on a ring, in which nodes are tied to nodes close by, with ids in no particular order."""
+    rng = np.random.default_rng(seed)
+    name = rng.permutation(nodes).astype(np.int32)
+    for start in range(0, edges, 1 << 20):
+        place = np.arange(start, min(start + (1 << 20), edges)) % nodes
+        yield EdgeBlock(name[place], name[(place + rng.integers(1, _NEAR, len(place))) % nodes])
+
+
 def write_features(path: Path, nodes: int, channels: int, seed: int = 0) -> np.ndarray:
     """Normal features with a weak signal of the classes, in a ``.npy`` file; returns the classes."""
     rng = np.random.default_rng(seed)
@@ -73,17 +98,21 @@ class Watch:
     """Peak of the memory of this process: all that is resident, and of that what is not mapped from files."""
 
     def __enter__(self) -> Watch:
-        self.anonymous, self._stop = 0, threading.Event()
+        self.before = self.anonymous = self._private()
+        self._stop = threading.Event()
         self._thread = threading.Thread(target=self._look, daemon=True)
         self._thread.start()
         self._start = time.perf_counter()
         return self
 
     def _look(self) -> None:
-        process = psutil.Process()
         while not self._stop.wait(0.01):
-            info = process.memory_info()
-            self.anonymous = max(self.anonymous, info.rss - info.shared)
+            self.anonymous = max(self.anonymous, self._private())
+
+    @staticmethod
+    def _private() -> int:
+        info = psutil.Process().memory_info()
+        return int(info.rss - info.shared)
 
     def __exit__(self, *_: object) -> None:
         self.seconds = time.perf_counter() - self._start
@@ -96,7 +125,8 @@ class Watch:
         return int(next(line for line in lines if line.startswith("VmHWM")).split()[1]) * 1024
 
     def figures(self) -> dict[str, Any]:
-        return {"seconds": self.seconds, "peak_resident": self.resident, "peak_anonymous": self.anonymous}
+        memory = {"peak_resident": self.resident, "peak_anonymous": self.anonymous, "anonymous_before": self.before}
+        return {"seconds": self.seconds, **memory}
 
 
 def _warm_up() -> None:
@@ -107,42 +137,71 @@ def _warm_up() -> None:
     graph.propagate(torch.randn(300, 16), check_finite=False)
 
 
-def _graph(work: Path, nodes: int, edges: int, memory_limit: str) -> tuple[Path, float]:
-    folder = work / f"graph-{nodes}-{edges}"
-    started = time.perf_counter()
-    if not folder.exists():
-        convert_edges(edge_blocks(nodes, edges), folder, num_nodes=nodes, memory_limit=memory_limit)
-    return folder, time.perf_counter() - started
+def _graph_folder(work: str, nodes: int, edges: int, order: NodeOrder | None = None) -> Path:
+    return Path(work) / f"graph-{nodes}-{edges}-{order}"
+
+
+def _open(work: str, nodes: int, edges: int, order: NodeOrder | None = None) -> Graph:
+    graph = Graph.open(_graph_folder(work, nodes, edges, order), verify=False)
+    _warm_up()
+    graph.stored_rows  # noqa: B018  # degrees are not part of any measurement
+    return graph
+
+
+def _size_of(folder: Path, pattern: str = "*") -> int:
+    return sum(path.stat().st_size for path in folder.glob(pattern))
 
 
 # Measurements: each runs in a process of its own and returns its figures.
 
 
-def measure_store(work: str, nodes: int, edges: int, channels: int, memory_limit: str) -> dict[str, Any]:
-    """A store under a limit, and K bare products of the same blocks."""
-    folder, seconds = _graph(Path(work), nodes, edges, memory_limit)
-    features = Path(work) / f"x-{nodes}-{channels}.npy"
-    if not features.exists():
-        write_features(features, nodes, channels)
-    graph = Graph.open(folder, verify=False)
-    _warm_up()
-    graph.compressed_rows  # noqa: B018  # degrees are not part of either side
+def measure_convert(
+    work: str,
+    nodes: int,
+    edges: int,
+    channels: int,
+    memory_limit: str,
+    order: NodeOrder | None = None,
+    local: bool = False,
+) -> dict[str, Any]:
+    """The graph in a folder, and features beside it."""
+    blocks = (local_edge_blocks if local else edge_blocks)(nodes, edges)
     with Watch() as watch:
-        fact = factorize(graph, features, HOPS, store=Path(work) / f"store-{nodes}-{edges}", memory_limit=memory_limit)
+        folder = _graph_folder(work, nodes, edges, order)
+        convert_edges(blocks, folder, num_nodes=nodes, order=order, memory_limit=memory_limit)
+    figures = {"graph": _size_of(folder), **watch.figures()}
+    write_features(Path(work) / "x.npy", nodes, channels)
+    return figures
+
+
+def measure_store(work: str, nodes: int, edges: int, channels: int, memory_limit: str) -> dict[str, Any]:
+    """A store under a limit."""
+    graph = _open(work, nodes, edges)
+    with Watch() as watch:
+        fact = factorize(graph, Path(work) / "x.npy", HOPS, store=Path(work) / "store", memory_limit=memory_limit)
     return {
-        "entries": graph.neighbors.numel(),
-        "convert": seconds,
+        "nodes": nodes,
+        "edges": graph.num_edges,
+        "entries": graph.num_entries,
+        "channels": channels,
         "blocks": [block["columns"] for block in fact.blocks],
-        "stored": sum(path.stat().st_size for path in fact.folder.glob("block*.npy")),
+        "stored": _size_of(fact.folder, "block*.npy"),
+        "predicted_memory": _predicted_memory(graph, fact, check_limit(memory_limit)),
         **watch.figures(),
     }
 
 
+def _predicted_memory(graph: Graph, fact: StoredFactorization, limit: int) -> int:
+    """What the cost model says of the memory of the blocks, without that of the program."""
+    plan = MemoryPlan(graph.num_nodes, graph.num_entries, HOPS, 4, dense=True, on_few_nodes=False, kept_rows=0)
+    width = max(stop - start for start, stop in (block["columns"] for block in fact.blocks))
+    written = len(fact.blocks) > 1 and plan.overlaps(limit, width)
+    return plan.block_bytes(width) + written * plan.written_bytes(width)
+
+
 def measure_products(work: str, nodes: int, edges: int, blocks: list[list[int]]) -> dict[str, Any]:
-    """K products of dense blocks of these widths, nothing else."""
-    graph = Graph.open(Path(work) / f"graph-{nodes}-{edges}", verify=False)
-    _warm_up()
-    graph.compressed_rows  # noqa: B018
+    """K products of dense blocks of these widths, and writing to the disk, nothing else."""
+    graph = _open(work, nodes, edges)
     seconds = 0.0
     for start, stop in blocks:
         x = torch.randn(nodes, stop - start)
@@ -150,18 +209,27 @@ def measure_products(work: str, nodes: int, edges: int, blocks: list[list[int]])
         for _ in range(HOPS):
             x = graph.propagate(x, check_finite=False)
         seconds += time.perf_counter() - begun
-    return {"seconds": seconds}
+    return {"seconds": seconds, **_disk(Path(work))}
 
 
-def measure_growth(work: str, nodes: int, edges: int, channels: int, memory_limit: str) -> dict[str, Any]:
+def _disk(work: Path) -> dict[str, float]:
+    """Bytes per second to the disk, as a store writes them."""
+    part, begun = np.ones(_WRITTEN // 64, np.uint8), time.perf_counter()
+    with array_writer(work / "written.npy", np.uint8) as writer:
+        for _ in range(64):
+            writer.write(part)
+        writer.finish()
+    seconds = time.perf_counter() - begun
+    (work / "written.npy").unlink()
+    return {"bytes_written_per_second": _WRITTEN / seconds}
+
+
+def measure_growth(work: str, nodes: int, edges: int, channels: int, order: NodeOrder | None) -> dict[str, Any]:
     """The factorization in memory of one block."""
-    graph = Graph.open(_graph(Path(work), nodes, edges, memory_limit)[0], verify=False)
-    x = torch.randn(nodes, channels)
-    _warm_up()
-    graph.compressed_rows  # noqa: B018
+    graph, x = _open(work, nodes, edges, order), torch.randn(nodes, channels)
     with Watch() as watch:
         factorize(graph, x, HOPS)
-    return {"entries": graph.neighbors.numel(), **watch.figures()}
+    return {"order": order, "entries": graph.num_entries, **watch.figures()}
 
 
 def measure_end_to_end(work: str, nodes: int, edges: int, channels: int, memory_limit: str) -> dict[str, Any]:
@@ -197,12 +265,10 @@ def measure_end_to_end(work: str, nodes: int, edges: int, channels: int, memory_
     }
 
 
-def measure_rival(work: str, nodes: int, edges: int, channels: int, memory_limit: str, name: str) -> dict[str, Any]:
+def measure_rival(work: str, nodes: int, edges: int, channels: int, name: str) -> dict[str, Any]:
     """PyG's SIGN transform, the published algorithm, or ours in memory."""
-    graph = Graph.open(_graph(Path(work), nodes, edges, memory_limit)[0], verify=False)
-    x = torch.randn(nodes, channels)
+    graph, x = _open(work, nodes, edges), torch.randn(nodes, channels)
     if name == "ours":
-        _warm_up()
         with Watch() as watch:
             stored = factorize(graph, x, HOPS).basis("uni", tau=0.5, homophily=0.5).numel()
     elif name == "sign":
@@ -225,8 +291,6 @@ def measure_rival(work: str, nodes: int, edges: int, channels: int, memory_limit
 
 def measure_fit(size: list[float], memory_limit: str | None, name: str, epochs: int, batch_size: int) -> dict[str, Any]:
     """Train with the published settings, or the defaults, on generated data of some size."""
-    import tempfile
-
     import scipy.sparse as sp
 
     from unifilter.methods.uni_filter import UniFilterMethod
@@ -243,7 +307,7 @@ def measure_fit(size: list[float], memory_limit: str | None, name: str, epochs: 
     known = UniFilterMethod.presets.get(name)
     left_open = {"batch_norm": False, "dropout": 0.4, "basis_dropout": 0.0, "lr": 0.01, "weight_decay": 5e-4}
     settings = {**(known or left_open), "epochs": epochs, "batch_size": batch_size, "metric": "accuracy"}
-    with tempfile.TemporaryDirectory() as work, Watch() as watch:
+    with tempfile.TemporaryDirectory(dir=os.environ["UNIFILTER_STORE"]) as work, Watch() as watch:
         graph = convert_edges(edge_blocks(nodes, edges), Path(work) / "graph", num_nodes=nodes, memory_limit="4GB")
         clf = NodeClassifier("unifilter", **settings)
         clf.fit(graph, x, labels, train, val, memory_limit=memory_limit)
@@ -252,20 +316,44 @@ def measure_fit(size: list[float], memory_limit: str | None, name: str, epochs: 
     return watch.figures()
 
 
+def measure_channels(nodes: int, edges: int, width: int, channels: str, epochs: int) -> dict[str, Any]:
+    """An epoch of either form of UniFilter on features of some width."""
+    rng = np.random.default_rng(0)
+    clf = NodeClassifier(
+        "unifilter", channels=channels, features="raw", epochs=epochs, batch_norm=False, dropout=0.5,
+        basis_dropout=0.0, lr=0.01, weight_decay=0.0, **({"precompute": False} if channels == "shared" else {}),
+    )  # fmt: skip
+
+    def fit(nodes: int, edges: int) -> None:
+        ends = np.concatenate([np.stack([block.source, block.target]) for block in edge_blocks(nodes, edges)], axis=1)
+        x = rng.standard_normal((nodes, width), dtype=np.float32)
+        order, labels = rng.permutation(nodes), rng.integers(0, _CLASSES, nodes)
+        clf.fit(Graph.from_edges(ends, nodes), x, labels, order[: nodes // 10], order[nodes // 10 : nodes * 3 // 20])
+
+    fit(500, 2000)  # compiles
+    with Watch() as watch:
+        fit(nodes, edges)
+    return {**watch.figures(), "width": width, "epoch": clf.history_.seconds / clf.history_.epochs}
+
+
 _MEASUREMENTS = {
+    "convert": measure_convert,
     "store": measure_store,
     "products": measure_products,
     "growth": measure_growth,
     "end_to_end": measure_end_to_end,
     "rival": measure_rival,
     "fit": measure_fit,
+    "channels": measure_channels,
 }
 
 
-def measured(what: str, **arguments: Any) -> dict[str, Any]:
+def measured(folder: str, what: str, /, **arguments: Any) -> dict[str, Any]:
     """Run a measurement in a new process."""
     command = [sys.executable, "-W", "ignore", "-m", "benchmarks.scale", "--run", what, json.dumps(arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    # Temporary stores are on the disk that has room for them.
+    environment = {**os.environ, "UNIFILTER_STORE": folder}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     if done.returncode != 0:
         raise SystemExit(f"{what} failed:\n{done.stderr[-2000:]}")
     figures: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
@@ -273,56 +361,88 @@ def measured(what: str, **arguments: Any) -> dict[str, Any]:
     return figures
 
 
-def run_stage(options: argparse.Namespace) -> dict[str, Any]:
-    work = str(options.work)
+def run_stage(options: argparse.Namespace, work: str) -> dict[str, Any]:
     size = {"nodes": options.nodes, "edges": options.edges}
-    common = {"work": work, **size, "channels": options.channels, "memory_limit": options.memory_limit}
+    common = {**size, "channels": options.channels, "memory_limit": options.memory_limit}
+    run = partial(measured, work)
     if options.stage == "store":
-        store = measured("store", **common)
-        products = measured("products", work=work, **size, blocks=store["blocks"])
-        return {"store": store, "products": products, "ratio": store["seconds"] / products["seconds"]}
+        return {"sizes": [_store(run, work, options, shrink) for shrink in _SHRINK]}
     if options.stage == "growth":
-        found = []
-        edges = options.smallest
-        while edges <= options.edges:
-            one = {**common, "nodes": max(edges // 10, 100), "edges": edges}
-            found.append(measured("growth", **one))
-            edges *= 10
-        slope = np.polyfit(*(np.log([one[key] for one in found]) for key in ("entries", "seconds")), 1)[0]
-        return {"sizes": found, "exponent": float(slope)}
+        return _growth(run, work, options)
+    if options.stage == "order":
+        return {"sizes": _orders(run, work, {**size, "channels": options.channels}, options.memory_limit, local=True)}
     if options.stage == "end-to-end":
-        return measured("end_to_end", **common)
+        return run("end_to_end", work=work, **common)
     if options.stage == "rivals":
-        return {name: measured("rival", **common, name=name) for name in ("ours", "sign", "published")}
+        run("convert", work=work, **common)
+        case = {**size, "channels": options.channels}
+        return {name: run("rival", work=work, **case, name=name) for name in ("ours", "sign", "published")}
+    if options.stage == "channels":
+        kinds = ("each", "shared")
+        return {
+            kind: [run("channels", **size, width=width, channels=kind, epochs=options.epochs) for width in _WIDTHS]
+            for kind in kinds
+        }
+    fit = partial(run, "fit", memory_limit=options.memory_limit, epochs=options.epochs)
     if options.stage == "wide":
-        limit = options.memory_limit
         wide = [_WIDE[0] // options.shrink, _WIDE[1] // options.shrink, *_WIDE[2:]]
-        return measured(
-            "fit",
-            size=wide,
-            memory_limit=limit,
-            name="wide",
-            epochs=options.epochs,
-            batch_size=options.batch_size or 2000,
-        )
+        return fit(size=wide, name="wide", batch_size=options.batch_size or 2000)
     return {
-        name: measured(
-            "fit",
+        name: fit(
             size=[nodes // options.shrink, edges // options.shrink, *rest],
-            memory_limit=options.memory_limit,
             name=name,
-            epochs=options.epochs,
             batch_size=options.batch_size or 10_000,
         )
         for name, (nodes, edges, *rest) in _PAPER.items()
     }
 
 
+def _store(run: Callable[..., dict[str, Any]], work: str, options: argparse.Namespace, shrink: int) -> dict[str, Any]:
+    """A store and bare products of one size; its files are deleted before the next size."""
+    own = str(Path(work) / f"of-{shrink}")
+    Path(own).mkdir()
+    size = {"nodes": options.nodes // shrink, "edges": options.edges // shrink}
+    case = {"work": own, **size, "channels": options.channels, "memory_limit": options.memory_limit}
+    converted, store = run("convert", **case), run("store", **case)
+    products = run("products", work=own, **size, blocks=store["blocks"])
+    shutil.rmtree(own)
+    return {"convert": converted, "store": store, "products": products, "ratio": store["seconds"] / products["seconds"]}
+
+
+def _orders(
+    run: Callable[..., dict[str, Any]], work: str, size: dict[str, Any], memory_limit: str, local: bool = False
+) -> list[dict[str, Any]]:
+    """A graph in the order of its nodes and in others."""
+    found = []
+    for order in (None, "degree", "rcm"):
+        own = Path(work) / f"order-{order}"
+        own.mkdir()
+        one = {"work": str(own), **size, "order": order}
+        converted = run("convert", **one, memory_limit=memory_limit, local=local)
+        found.append({**run("growth", **one), "convert": converted})
+        shutil.rmtree(own)
+    return found
+
+
+def _growth(run: Callable[..., dict[str, Any]], work: str, options: argparse.Namespace) -> dict[str, Any]:
+    """Each size in the order of the nodes and in others, one after the other."""
+    found, edges = [], options.smallest
+    while edges <= options.edges:
+        one = {"nodes": max(edges // 10, 100), "edges": edges, "channels": options.channels}
+        found += _orders(run, work, one, options.memory_limit)
+        edges *= 10
+    plain = [one for one in found if one["order"] is None]
+    slope = np.polyfit(*(np.log([one[key] for one in plain]) for key in ("entries", "seconds")), 1)[0]
+    return {"sizes": found, "exponent": float(slope)}
+
+
 # Nodes, edges, features and limit of each stage.
 _DEFAULTS = {
     "store": (10_000_000, 100_000_000, 32, "20GB"),
     "growth": (0, 100_000_000, 16, "20GB"),
+    "order": (1_000_000, 10_000_000, 16, "20GB"),
     "end-to-end": (2_000_000, 20_000_000, 32, "4GB"),
+    "channels": (50_000, 500_000, 0, "20GB"),
     "rivals": (1_000_000, 10_000_000, 32, "20GB"),
     "paper": (0, 0, 0, "20GB"),
     "wide": (0, 0, 0, "4GB"),
@@ -358,7 +478,12 @@ def main() -> None:
             setattr(options, name, value)
     check_limit(options.memory_limit)
     options.work.mkdir(parents=True, exist_ok=True)
-    found = {"figures": run_stage(options), "limit": check_limit(options.memory_limit), **_conditions(options)}
+    conditions = _conditions(options)
+    work = Path(tempfile.mkdtemp(dir=options.work, prefix=f"{options.stage}-")).absolute()
+    try:
+        found = {"figures": run_stage(options, str(work)), "limit": check_limit(options.memory_limit), **conditions}
+    finally:
+        shutil.rmtree(work)
     known = json.loads(options.out.read_text()) if options.out.exists() else {}
     options.out.parent.mkdir(parents=True, exist_ok=True)
     options.out.write_text(json.dumps({**known, options.stage: found}, indent=1) + "\n")

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import pickle
+import signal
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from processes import killed_at
 
 from unifilter import Graph, NodeClassifier, TrainedModel, UniFilterClassifier, explain
-from unifilter.factorization.stored import row_cache, stored_factorization
+from unifilter._internal.scratch import scratch_folder
+from unifilter.factorization.stored import stored_factorization
 from unifilter.factorization.stored.memory_plan import MemoryPlan
 from unifilter.factorization.stored.row_cache import RowCache
 from unifilter.methods import Storage, storage, stored_learner
@@ -127,6 +130,15 @@ def test_a_temporary_store_is_deleted_with_the_estimator(small_memory: None, tmp
     assert list((tmp_path / "stores").iterdir()) == []
 
 
+def test_the_temporary_store_of_a_killed_process_is_deleted_by_the_next_one(small_memory: None, tmp_path: Path) -> None:
+    assert killed_at(storage, "factorize_to_store", 1, lambda: fitted("4GB")) == signal.SIGKILL
+    (left,) = (tmp_path / "stores").glob("fit-*")
+    clf = fitted("4GB")
+    assert not left.exists()
+    assert len(list((tmp_path / "stores").glob("fit-*"))) == 1
+    assert len(clf.predict()) == NODES
+
+
 def test_all_that_follows_works_as_ever(small_memory: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(storage, "in_memory_bytes", in_memory_bytes)
@@ -177,6 +189,6 @@ def test_arguments_that_mean_nothing_are_refused() -> None:
 
 
 def test_the_scratch_file_is_gone_with_the_process(tmp_path: Path) -> None:
-    with row_cache.scratch_folder(tmp_path) as folder:
+    with scratch_folder(tmp_path) as folder:
         assert Path(folder).parent == tmp_path
     assert list(tmp_path.iterdir()) == []

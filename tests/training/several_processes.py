@@ -5,11 +5,15 @@ The first one prints a line of JSON. It is started by ``test_distributed.py`` wi
 
 from __future__ import annotations
 
+import gc
 import json
 import os
+import shutil
 import signal
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +24,9 @@ from torch import distributed
 from unifilter import NodeClassifier
 from unifilter.data import NodeDataset
 from unifilter.datasets.synthetic import contextual_sbm
+from unifilter.factorization.stored import build, filtered
+from unifilter.methods import problem as methods_problem
+from unifilter.methods import storage
 from unifilter.training import History, TrainingInterrupted
 
 NOISELESS = {"dropout": 0.0, "basis_dropout": 0.0, "batch_norm": False}
@@ -33,10 +40,18 @@ def problem() -> tuple[NodeDataset, dict[str, np.ndarray]]:
     return data, {"train": split.train, "val": split.val}
 
 
-def fitted(sample_weight: Any = None, on_epoch: Any = None, checkpoint: Any = None, **settings: Any) -> NodeClassifier:
+def fitted(
+    sample_weight: Any = None,
+    on_epoch: Any = None,
+    checkpoint: Any = None,
+    memory_limit: Any = None,
+    store: Any = None,
+    **settings: Any,
+) -> NodeClassifier:
     data, nodes = problem()
     clf = NodeClassifier("unifilter", dtype="float64", **{**SETTINGS, **settings})
     kept = {"sample_weight": sample_weight, "on_epoch": on_epoch, "checkpoint": checkpoint}
+    kept |= {"memory_limit": memory_limit, "store": store}
     return clf.fit(data.graph, data.features, data.labels, **nodes, **kept)
 
 
@@ -80,10 +95,73 @@ def interrupted(checkpoint: Path, rank: int) -> NodeClassifier:
     return fitted(checkpoint=checkpoint, **NOISY)
 
 
+def in_common() -> dict[str, Any]:
+    """The factorization is computed by one process, and mapped by both."""
+    with counted(methods_problem, "factorize") as calls:
+        clf = fitted(**NOISELESS)
+    vectors = clf._workspace.workspace.factorization("row", 2).vectors
+    maps = Path("/proc/self/maps").read_text()
+    return {"calls": len(calls), "mapped": "vectors.npy (deleted)" in maps, "size": vectors.numel()}
+
+
+def from_the_disk(keep_all: bool, store: Path | None) -> dict[str, Any]:
+    """As ``fitted``, from a store that the first process writes."""
+    before = storage.in_memory_bytes, storage._SHARE_OF_DISK
+    storage.in_memory_bytes = lambda *_: 10**15
+    storage._SHARE_OF_DISK = 1.0 if keep_all else 0.0
+    try:
+        with counted(build, "compute_block") as calls, counted(filtered, "compute_block") as again:
+            clf = fitted(**NOISELESS, memory_limit="4GB", store=store)
+    finally:
+        storage.in_memory_bytes, storage._SHARE_OF_DISK = before
+    logits = clf._logits_.tolist()
+    # The first process ends, and its temporary store with it, before the other one reads again.
+    first = distributed.get_rank() == 0
+    fact = next(iter(clf._workspace.workspace._shared["row"].factorizations.values()))
+    if first:
+        del clf, fact
+        gc.collect()
+    distributed.barrier()
+    rows = None if first else fact.vectors_of([0, 1]).tolist()
+    distributed.barrier()
+    return {**({} if rows is None else {"rows": rows}), "calls": len(calls), "again": len(again), "logits": logits}
+
+
+def refused_by_the_first(rank: int) -> str:
+    """One process alone finds a mistake, and all of them are told."""
+    before = storage.factorize_to_store
+    storage.in_memory_bytes, saved = lambda *_: 10**15, storage.in_memory_bytes
+
+    def full(*_: Any, **__: Any) -> Any:
+        raise ValueError(f"the disk of process {rank} is full")
+
+    storage.factorize_to_store = full
+    try:
+        fitted(**NOISELESS, memory_limit="4GB")
+    except ValueError as error:
+        return str(error)
+    finally:
+        storage.factorize_to_store, storage.in_memory_bytes = before, saved
+    return ""
+
+
+@contextmanager
+def counted(module: Any, name: str) -> Iterator[list[int]]:
+    """The calls of a function."""
+    calls: list[int] = []
+    original = getattr(module, name)
+    setattr(module, name, lambda *given, **options: (calls.append(1), original(*given, **options))[1])
+    try:
+        yield calls
+    finally:
+        setattr(module, name, original)
+
+
 def main(folder: Path) -> None:
     warnings.simplefilter("ignore")
     distributed.init_process_group("gloo")
     rank = distributed.get_rank()
+    os.environ["UNIFILTER_STORE"] = str(folder)
     data, nodes = problem()
     found = {
         "whole": state(fitted(**NOISELESS)),
@@ -96,12 +174,27 @@ def main(folder: Path) -> None:
         "gcn": refusal("gcn", nodes["train"]),
         "other_nodes": refusal("sgc", nodes["train"][rank:]),
         "other_labels": refusal("sgc", nodes["train"], rolled=rank),
+        "full": refused_by_the_first(rank),
     }
+    of_each = {
+        "memory": in_common(),
+        "vectors": from_the_disk(True, None),
+        "rows": from_the_disk(False, None),
+        "kept": from_the_disk(True, folder / "kept"),
+        "found": from_the_disk(True, folder / "kept"),
+    }
+    all_of_them: list[Any] = [None] * distributed.get_world_size()
+    distributed.all_gather_object(all_of_them, of_each)
     everywhere: list[Any] = [None] * distributed.get_world_size()
     distributed.all_gather_object(everywhere, found)
     assert all(one == everywhere[0] for one in everywhere), "processes ended with other models"
     if rank == 0:
+        found["each"] = all_of_them
+        found["left"] = sorted(str(path.relative_to(folder)) for path in folder.glob("**/*.npy"))
+        shutil.rmtree(folder / "kept")
+        shutil.rmtree(folder / "stores")
         print(json.dumps(found))
+    distributed.barrier()
     distributed.destroy_process_group()
 
 

@@ -102,6 +102,33 @@ def test_what_was_interrupted_ends_as_if_it_had_not_been(together: dict[str, Any
     assert together["resumed"] == together["noisy"]
 
 
+def test_the_vectors_of_a_machine_are_in_memory_once(together: dict[str, Any]) -> None:
+    first, second = (one["memory"] for one in together["each"])
+    assert (first["calls"], second["calls"]) == (1, 0)
+    assert first["mapped"]
+    assert second["mapped"]
+
+
+@pytest.mark.parametrize("name", ["vectors", "rows", "kept", "found"])
+def test_a_store_is_written_by_the_first_process_and_read_by_all(name: str, together: dict[str, Any]) -> None:
+    first, second = (one[name] for one in together["each"])
+    assert (first["calls"] > 0) is (name != "found")
+    assert (first["again"] > 0) is (name == "rows")
+    assert second["calls"] == second["again"] == 0
+    alone = fitted(**NOISELESS)
+    for one in (first, second):
+        np.testing.assert_allclose(one["logits"], alone._logits_, rtol=1e-6, atol=1e-8)
+    assert np.shape(second["rows"]) == (3, 2, 10)
+
+
+def test_no_file_is_left_behind(together: dict[str, Any]) -> None:
+    assert [path for path in together["left"] if not path.startswith("kept/")] == []
+
+
+def test_a_mistake_that_one_process_finds_is_one_of_all(together: dict[str, Any]) -> None:
+    assert together["full"] == "the disk of process 0 is full"
+
+
 def test_what_cannot_be_shared_is_refused(together: dict[str, Any]) -> None:
     assert together["gcn"].startswith("gcn computes all nodes to learn from any, so several processes have no work to")
     for unlike in ("other_nodes", "other_labels"):

@@ -17,15 +17,18 @@ from unifilter.cli.options import (
     DataDir,
     Device,
     DirectionOption,
+    MemoryLimit,
     MetricOption,
     PresetOption,
     SplitName,
+    Store,
     TableFormat,
     build_method,
     check_methods,
 )
 from unifilter.cli.output import check_format, mean_and_std, print_json, print_table, score_name
 from unifilter.datasets import load_dataset
+from unifilter.methods import Storage
 from unifilter.runs.comparison import EIGENVALUES, Compared, compare, constant_scores, plot_responses
 from unifilter.runs.constant import CONSTANT_NAMES
 from unifilter.runs.left_out import UNTESTED, left_out_of_any
@@ -45,6 +48,8 @@ def compare_command(
     allow_missing_classes: AllowMissingClasses = False,
     direction: DirectionOption = None,
     device: Device = "cpu",
+    memory_limit: MemoryLimit = None,
+    store: Store = None,
     data_dir: DataDir = None,
     table_format: TableFormat = "text",
     as_json: AsJson = False,
@@ -64,7 +69,13 @@ def compare_command(
         raise ValueError("--methods lists no method: pass comma-separated method names")
     chosen = [dataset.split(split, index) for index in range(splits)]
     results = compare(
-        built, dataset, chosen, device=device, allow_missing_classes=allow_missing_classes, verbose=not as_json
+        built,
+        dataset,
+        chosen,
+        device=device,
+        allow_missing_classes=allow_missing_classes,
+        storage=Storage.of(memory_limit, store),
+        verbose=not as_json,
     )
     folder.mkdir(parents=True)
     _write(results, metric, folder)

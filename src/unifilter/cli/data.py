@@ -14,6 +14,7 @@ from unifilter.cli.progress import ProgressBar
 from unifilter.data import ColumnSummary, DatasetSummary, NodeDataset, Split, describe
 from unifilter.data.splits import PART_NAMES
 from unifilter.datasets import convert_dataset, fetch, list_datasets, load_dataset, read_edge_blocks
+from unifilter.graph import NodeOrder
 
 # A longer list of classes would hide the rest of the table.
 _SHOWN_CLASSES = 10
@@ -91,6 +92,13 @@ def convert_command(
     duplicates: Annotated[
         Literal["sum", "max"], typer.Option(help="How weights of an edge that is listed twice merge.")
     ] = "sum",
+    order: Annotated[
+        NodeOrder | None,
+        typer.Option(
+            help="Order in which rows are stored, for faster products: nodes with many edges first (degree), or "
+            "neighbors close together (rcm, with all edges in memory once). Node ids stay the same."
+        ),
+    ] = None,
     memory_limit: MemoryLimit = "2GB",
 ) -> None:
     """Convert an edge list of any size into a folder that is opened at once, however large the graph is."""
@@ -103,6 +111,7 @@ def convert_command(
             num_nodes=num_nodes,
             self_loops=self_loops,
             duplicates=duplicates,
+            order=order,
             memory_limit=memory_limit or "2GB",
             on_progress=progress.update,
         )

@@ -10,7 +10,7 @@ import numpy as np
 import typer
 
 from unifilter._internal.files import write_csv
-from unifilter.cli.options import AsJson, DataDir
+from unifilter.cli.options import AsJson, DataDir, MemoryLimit
 from unifilter.cli.output import print_json, print_table
 from unifilter.data import NodeDataset
 from unifilter.datasets import load_dataset
@@ -27,6 +27,7 @@ def predict_command(
     graph: Annotated[str, typer.Argument(help="Name of a data set, or path of a file or a folder of tables.")],
     out: Annotated[Path, typer.Option(help="Output CSV file.")] = Path("predictions.csv"),
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
+    memory_limit: MemoryLimit = None,
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
@@ -38,7 +39,7 @@ def predict_command(
     trained = TrainedModel.load(_model_file(model))
     # A file does not say whether its edges are directed: it is read as the training graph was.
     dataset = load_dataset(graph, data_dir, direction=trained.direction)
-    logits = trained.logits(dataset.graph, dataset.inputs)
+    logits = trained.logits(dataset.graph, dataset.inputs, memory_limit=memory_limit)
     predicted = trained.answers(logits)
     header, rows = _table(trained, predicted, logits)
     id_name, ids = _ids(dataset)

@@ -7,6 +7,7 @@ import signal
 import warnings
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, redirect_stdout
+from datetime import timedelta
 from types import FrameType
 from typing import Any
 
@@ -16,6 +17,10 @@ from unifilter.cli.spelling import for_command_line
 
 # Commands that share their work between processes. Other commands would repeat all work in each process.
 SHARED = ("train",)
+
+# A factorization by the first process, for which the others wait, can take hours. The end of a process is noticed at
+# once, whatever the limit.
+_LONGEST_WAIT = timedelta(days=1)
 
 
 def started_by_torchrun() -> bool:
@@ -45,7 +50,7 @@ def joined_processes() -> Iterator[None]:
     server = distributed.TCPStore(address, port, count, hosts)  # type: ignore[attr-defined]
     attempt = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
     store = distributed.PrefixStore(f"unifilter/{attempt}", server)  # type: ignore[attr-defined]
-    distributed.init_process_group("gloo", store=store, rank=rank, world_size=count)
+    distributed.init_process_group("gloo", store=store, rank=rank, world_size=count, timeout=_LONGEST_WAIT)
     before = signal.signal(signal.SIGTERM, _terminated)
     try:
         with ExitStack() as stack:

@@ -12,6 +12,8 @@ _SPELLINGS = (
     (r"\bsplit='([^']*)'", r"--split \1"),
     (r"\bmemory_limit=\"([^\"]*)\"", r"--memory-limit \1"),
     (r"\bmemory_limit\b", "--memory-limit"),
+    (r"\border=\"(\w+)\"", r"--order \1"),
+    (r"\bleave order out\b", "leave --order out"),
     (r"\bbatch_size=(\d+)", r"--set batch_size=\1"),
     (r"\banother folder\b", "another --out"),
     (r"\bexplain\(factorize\(graph, x\)\)", "`unifilter explain DATASET`"),

@@ -16,16 +16,18 @@ from unifilter.cli.options import (
     DataDir,
     Device,
     DirectionOption,
+    MemoryLimit,
     MetricOption,
     Settings,
     SplitName,
+    Store,
     check_methods,
     parse_settings,
 )
 from unifilter.cli.output import print_json, print_table, score_name, score_text
 from unifilter.data import NodeDataset
 from unifilter.datasets import load_dataset
-from unifilter.methods import Method, find_method, settings_for
+from unifilter.methods import Method, Storage, find_method, settings_for
 from unifilter.runs.left_out import UNVALIDATED, left_out_of, left_out_of_any
 
 if TYPE_CHECKING:
@@ -48,6 +50,8 @@ def tune_command(
     allow_missing_classes: AllowMissingClasses = False,
     direction: DirectionOption = None,
     device: Device = "cpu",
+    memory_limit: MemoryLimit = None,
+    store: Store = None,
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
@@ -87,6 +91,7 @@ def tune_command(
             seed=seed,
             device=device,
             allow_missing_classes=allow_missing_classes,
+            storage=Storage.of(memory_limit, store),
             on_trial=show,
         )
     except KeyboardInterrupt:
@@ -96,6 +101,8 @@ def tune_command(
         raise typer.Exit(130) from None
     where = [] if data_dir is None else ["--data-dir", str(data_dir)]
     where += [] if direction is None else ["--direction", direction]
+    where += [] if memory_limit is None else ["--memory-limit", memory_limit]
+    where += [] if store is None else ["--store", str(store)]
     allowed = ["--allow-missing-classes"] * allow_missing_classes
     chosen = {**tuning.fixed, **tuning.best.settings}
     command = shlex.join(

@@ -94,7 +94,12 @@ class NodeClassifier(ClassifierMixin, NodeEstimator):  # type: ignore[misc]
         )
 
     def predict_proba(
-        self, nodes: NodeIndex | None = None, *, graph: Any = None, x: FeatureLike | None = None
+        self,
+        nodes: NodeIndex | None = None,
+        *,
+        graph: Any = None,
+        x: FeatureLike | None = None,
+        memory_limit: str | int | None = None,
     ) -> np.ndarray:
         """Probability of each class, ``[nodes, classes]``, calibrated on the validation nodes.
 
@@ -103,8 +108,9 @@ class NodeClassifier(ClassifierMixin, NodeEstimator):  # type: ignore[misc]
             graph: A graph other than that of :meth:`fit`, for example a larger one, in any form accepted by
                 :meth:`fit`.
             x: Its features; not needed for a PyG ``Data``.
+            memory_limit: As in :meth:`predict`.
         """
-        logits = self._logits(nodes, graph, x)
+        logits = self._logits(nodes, graph, x, memory_limit)
         return self.model_.probabilities(logits)
 
     def predict_set(

@@ -35,6 +35,7 @@ from unifilter.estimators.inputs import (
 )
 from unifilter.estimators.keyed_workspace import KeyedWorkspace
 from unifilter.estimators.settings_signature import default_of
+from unifilter.estimators.streamed_outputs import can_stream
 from unifilter.estimators.sweeping import SweepRow, sweep
 from unifilter.estimators.targets import Answers
 from unifilter.estimators.trained_model import TrainedModel
@@ -248,7 +249,14 @@ class NodeEstimator(BaseEstimator):  # type: ignore[misc]
         self._adopt(found.fitted, problem, self.model_.classes)
         return found.rows
 
-    def predict(self, nodes: NodeIndex | None = None, *, graph: Any = None, x: FeatureLike | None = None) -> np.ndarray:
+    def predict(
+        self,
+        nodes: NodeIndex | None = None,
+        *,
+        graph: Any = None,
+        x: FeatureLike | None = None,
+        memory_limit: str | int | None = None,
+    ) -> np.ndarray:
         """Predict the most probable class of each node, its labels as ``bool [nodes, labels]``, or a number.
 
         Args:
@@ -256,8 +264,9 @@ class NodeEstimator(BaseEstimator):  # type: ignore[misc]
             graph: A graph other than that of :meth:`fit`, for example a larger one, in any form accepted by
                 :meth:`fit`.
             x: Its features; not needed for a PyG ``Data``.
+            memory_limit: Memory for another graph, as in :meth:`fit`. Default: that of :meth:`fit`, if there was one.
         """
-        logits = self._logits(nodes, graph, x)
+        logits = self._logits(nodes, graph, x, memory_limit)
         return self.model_.answers(logits)
 
     def score(
@@ -391,7 +400,7 @@ class NodeEstimator(BaseEstimator):  # type: ignore[misc]
             dataset.graph.cache["workspace"] = latest
         return latest.workspace
 
-    def _logits(self, nodes: Any, graph: Any, x: Any) -> Tensor:
+    def _logits(self, nodes: Any, graph: Any, x: Any, memory_limit: str | int | None = None) -> Tensor:
         self._check_fitted()
         if is_data(nodes):
             nodes, graph = None, nodes
@@ -401,7 +410,9 @@ class NodeEstimator(BaseEstimator):  # type: ignore[misc]
             raise ValueError("graph and x belong together: pass both")
         if graph is None and self._logits_ is None:
             raise ValueError("a loaded model has no graph: pass one, predict(graph=graph, x=features)")
-        logits = self._logits_ if graph is None else self.model_.logits(graph, x)
+        if memory_limit is None and self._storage is not None and can_stream(self.model_):
+            memory_limit = self._storage.memory_limit
+        logits = self._logits_ if graph is None else self.model_.logits(graph, x, memory_limit=memory_limit)
         if logits is None:
             raise NotFittedError("this estimator is not fitted yet: call fit first")
         if self.graph is not None and nodes is not None:

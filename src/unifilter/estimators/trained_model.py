@@ -95,13 +95,19 @@ class TrainedModel:
         )
 
     @torch.no_grad()
-    def logits(self, graph: Any, x: FeatureLike) -> Tensor:
+    def logits(self, graph: Any, x: FeatureLike, *, memory_limit: str | int | None = None) -> Tensor:
         """Outputs of the network for every node, ``[num_nodes, outputs]``.
 
         Args:
             graph: Any graph accepted by :func:`unifilter.graph.as_graph`.
             x: Its features, an array or a table as in training. They are scaled or encoded as in training.
+            memory_limit: Memory that this process may use, such as ``"4GB"``, for UniFilter and its variants. Features
+                are then filtered some columns at a time, and kept on disk if they do not fit.
         """
+        if memory_limit is not None:
+            from unifilter.estimators.streamed_outputs import streamed_outputs
+
+            return streamed_outputs(self, graph, x, memory_limit)
         features = self.prepare(x)
         known = self.graph_of(graph, len(features))
         self.network.check_nodes(known.num_nodes, self.method.name)

@@ -16,7 +16,7 @@ from unifilter.bases import Basis, Tridiagonal, make_basis
 from unifilter.factorization.diagnostics import Diagnostics
 from unifilter.graph import Graph
 from unifilter.kernels.combine import combine
-from unifilter.kernels.lanczos import lanczos
+from unifilter.kernels.lanczos import Parts, lanczos
 
 if TYPE_CHECKING:
     from unifilter.factorization.shared import SharedFactorization
@@ -180,10 +180,26 @@ def factorize_each(
         check_count("columns_per_block", columns_per_block, "leave it out for a width that suits the cache")
     features = as_feature_matrix(x, graph.num_nodes)
     graph.require_undirected("the factorization")
-    rows = graph.to(features.device).compressed_rows
-    vectors, alpha, beta, norm, dimension = lanczos(rows, features, hops, reorthogonalize, columns_per_block)
+    vectors, alpha, beta, norm, dimension = lanczos_on(
+        graph.to(features.device), features, hops, reorthogonalize, columns_per_block
+    )
     check_lengths(norm)
     return Factorization(vectors, Tridiagonal(alpha, beta, norm, dimension))
+
+
+def lanczos_on(
+    graph: Graph, x: Tensor, hops: int, reorthogonalize: bool | None, columns_per_block: int | None = None
+) -> Parts:
+    """:func:`unifilter.kernels.lanczos.lanczos` on the rows of a graph in the order in which they are stored."""
+    parts = lanczos(graph.stored_rows, graph.in_stored_order(x), hops, reorthogonalize, columns_per_block)
+    ordered = None
+    for vector in parts[0]:
+        # One vector at a time, which takes no more work space than the recurrence did.
+        ordered = graph.in_node_order(vector, ordered)
+        if ordered is vector:
+            break
+        vector.copy_(ordered)
+    return parts
 
 
 def check_lengths(norm: Tensor, first: int = 0) -> None:

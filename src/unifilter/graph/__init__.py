@@ -13,6 +13,7 @@ from unifilter.graph.homophily import (
     estimate_homophily,
     node_homophily,
 )
+from unifilter.graph.node_order import NodeOrder
 from unifilter.graph.signals import dirichlet_energy, signal_frequency
 from unifilter.graph.target_homophily import label_set_homophily, value_homophily
 from unifilter.graph.two_hop import two_hop_graph
@@ -24,6 +25,7 @@ __all__ = [
     "EdgeFacts",
     "Graph",
     "HomophilyEstimate",
+    "NodeOrder",
     "SelfLoops",
     "adjusted_homophily",
     "as_graph",

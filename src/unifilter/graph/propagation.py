@@ -24,13 +24,17 @@ def propagate_signal(graph: Graph, x: Any, *, check_finite: bool) -> Tensor:
     """See :meth:`unifilter.Graph.propagate`."""
     if not check_finite:
         check_signal(graph, x)
-        return propagate(graph.compressed_rows, x)
+        return _product(graph, x)
     matrix = as_feature_matrix(x, graph.num_nodes)
     # as_feature_matrix detaches its input. A tensor that needed no conversion is used itself, with its gradient.
     as_it_came = isinstance(x, Tensor) and x.layout == torch.strided and x.dtype == matrix.dtype
     dense = x.reshape(matrix.shape) if as_it_came else matrix.to_dense()
-    propagated = propagate(graph.to(dense.device).compressed_rows, dense)
+    propagated = _product(graph.to(dense.device), dense)
     return propagated[:, 0] if np.ndim(x) == 1 else propagated
+
+
+def _product(graph: Graph, x: Tensor) -> Tensor:
+    return graph.in_node_order(propagate(graph.stored_rows, graph.in_stored_order(x)))
 
 
 def check_signal(graph: Graph, x: Tensor) -> None:

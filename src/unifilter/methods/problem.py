@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 import torch
@@ -21,7 +21,7 @@ from unifilter.data import (
 )
 from unifilter.factorization import Factorization, SharedFactorization, StoredFactorization, factorize
 from unifilter.graph import Graph, SelfLoops, estimate_homophily, label_set_homophily, value_homophily
-from unifilter.methods.storage import Storage, fits_in_memory, has_room, holds
+from unifilter.methods.storage import Storage, computed_once, fits_in_memory, has_room, holds
 from unifilter.nn import Features, SparseRows
 from unifilter.nn.shared_uni_filter import sketch_for
 from unifilter.training import Classification, MultiLabel, Regression, Task
@@ -146,7 +146,8 @@ class Workspace:
             longest = max(hops, self._expected_hops)
             features = prepared.features.to(self.device)
             if self.device.type != "cpu" or fits_in_memory(features, longest, self.storage, nodes is not None):
-                known = factorize(self.graph(self_loops), features, longest)
+                work = partial(factorize, self.graph(self_loops), features, longest)
+                known = computed_once(work) if self.device.type == "cpu" else work()
             else:
                 # Without storage, `fits_in_memory` has already raised the error.
                 assert self.storage is not None

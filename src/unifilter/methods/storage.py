@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-import tempfile
 import weakref
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +15,20 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from unifilter._internal.array_files import open_array, write_array
+from unifilter._internal.checks import without_torch_notices
 from unifilter._internal.folders import user_folder
 from unifilter._internal.memory import available_bytes, check_limit, resident_bytes, said_bytes
-from unifilter.factorization import StoredFactorization
+from unifilter._internal.scratch import scratch_folder
+from unifilter.bases import Tridiagonal
+from unifilter.factorization import Factorization, StoredFactorization
 from unifilter.factorization.stored import factorize_to_store, in_memory_bytes
+from unifilter.factorization.stored.feature_columns import FeatureColumns
+from unifilter.factorization.stored.filtered import filtered_rows_elsewhere
 from unifilter.factorization.stored.layout import is_complete, nodes_digest
 from unifilter.factorization.stored.row_cache import RowCache
 from unifilter.graph import Graph
+from unifilter.training import Peers
 
 ENVIRONMENT_VARIABLE = "UNIFILTER_STORE"
 # Besides the vectors, training holds their weighted sums and the activations of the network.
@@ -71,6 +79,8 @@ class Storage:
     ) -> StoredFactorization:
         """Factorize to disk: the rows of all nodes if there is room, otherwise the rows of some nodes.
 
+        If several processes train together, the first one computes and writes, and all of them read the same files.
+
         Args:
             graph: The graph.
             features: The features.
@@ -79,6 +89,31 @@ class Storage:
             keep_all: Whether to keep the rows of all nodes regardless of the free space.
             options: Options of :func:`unifilter.factorization.stored.factorize_to_store`.
         """
+        peers = Peers.current()
+        if not peers.several:
+            return self._factorized(graph, features, hops, nodes, keep_all, options)
+        folder = peers.once(lambda: self._factorized(graph, features, hops, nodes, keep_all, options).folder)
+        seen = all(peers.gathered(is_complete(folder)))
+        if not seen:
+            raise ValueError(
+                f"the first process stored the factorization in {folder}, and not all processes see this folder: pass "
+                "a store in a folder that all machines share"
+            )
+        if self.folder is None and not peers.first:
+            folder = self._linked(folder)
+        # No process goes on, and perhaps deletes its folder, before all have theirs.
+        peers.gathered(None)
+        return StoredFactorization.open(folder, verify=False)
+
+    def _factorized(
+        self,
+        graph: Graph,
+        features: Tensor,
+        hops: int,
+        nodes: np.ndarray | None,
+        keep_all: bool | None,
+        options: dict[str, Any],
+    ) -> StoredFactorization:
         base, name = self._base(), _name(graph, features, hops)
         base.mkdir(parents=True, exist_ok=True)
         found = _found(base, name, nodes) if keep_all is None else None
@@ -92,6 +127,15 @@ class Storage:
         folder = base / (name if kept is None else f"{name}-rows-{nodes_digest(kept)[:8]}")
         return factorize_to_store(graph, features, hops, folder, memory_limit=self.memory_limit, nodes=kept, **options)
 
+    def _linked(self, folder: Path) -> Path:
+        """Links to the files of a temporary store, which stay readable when the process that wrote it ends."""
+        linked = self._base() / folder.name
+        linked.mkdir(exist_ok=True)
+        for path in folder.glob("[!.]*"):
+            (linked / path.name).unlink(missing_ok=True)
+            os.link(path, linked / path.name)
+        return linked
+
     def rows(self, fact: StoredFactorization, nodes: np.ndarray) -> RowCache:
         """The rows of some nodes, gathered once for all models trained on these nodes."""
         key = str(fact.folder), fact.hops, nodes.tobytes()
@@ -100,15 +144,47 @@ class Storage:
             self._rows = key, RowCache(fact, torch.from_numpy(nodes), self.memory_left // 2)
         return self._rows[1]
 
+    def filtered_rows(
+        self, graph: Graph, columns: FeatureColumns, tridiagonal: Tridiagonal, weights: Tensor
+    ) -> Iterator[Tensor]:
+        """Features of any graph, filtered by a recurrence, some rows at a time."""
+        base = self._base()
+        base.mkdir(parents=True, exist_ok=True)
+        return filtered_rows_elsewhere(graph, columns, tridiagonal, weights, self.memory_left, base)
+
     def _base(self) -> Path:
         if self.folder is not None:
             return self.folder
         if self._temporary is None:
             parent = user_folder(None, ENVIRONMENT_VARIABLE, "stores")
             parent.mkdir(parents=True, exist_ok=True)
-            self._temporary = Path(tempfile.mkdtemp(dir=parent, prefix="fit-"))
-            weakref.finalize(self, shutil.rmtree, self._temporary, True)
+            stack = ExitStack()
+            self._temporary = stack.enter_context(scratch_folder(parent, "fit-"))
+            weakref.finalize(self, stack.close)
         return self._temporary
+
+
+def computed_once(factorize: Callable[[], Factorization]) -> Factorization:
+    """A factorization in memory. Processes on one machine that train together have its vectors in common."""
+    peers = Peers.current()
+    if not peers.several:
+        return factorize()
+    parent = user_folder(None, ENVIRONMENT_VARIABLE, "stores")
+
+    with ExitStack() as stack:
+
+        def work() -> tuple[Path, dict[str, Any], Tridiagonal]:
+            fact = factorize()
+            parent.mkdir(parents=True, exist_ok=True)
+            path = stack.enter_context(scratch_folder(parent, "vectors-")) / "vectors.npy"
+            return path, write_array(path, fact.vectors.numpy()), fact.tridiagonal
+
+        path, record, tridiagonal = peers.once(work, on_each_machine=True)
+        with without_torch_notices():
+            vectors = torch.from_numpy(open_array(path, record, verify=False))
+        # Once all processes have mapped the file, it needs no name any more.
+        peers.gathered(None)
+    return Factorization(vectors, tridiagonal)
 
 
 def fits_in_memory(features: Tensor, hops: int, storage: Storage | None, storable: bool) -> bool:
@@ -143,7 +219,9 @@ def has_room(features: Tensor, hops: int, storage: Storage | None) -> bool:
 def _needed_and_room(features: Tensor, hops: int, storage: Storage | None) -> tuple[float, float]:
     nodes, channels = features.shape
     needed = in_memory_bytes(nodes, channels, hops, features.dtype.itemsize) * _WITH_TRAINING
-    return needed, available_bytes() if storage is None else storage.memory_left
+    room = available_bytes() if storage is None else storage.memory_left
+    # Processes that train together come to the same decision.
+    return needed, min(Peers.current().gathered(room))
 
 
 def holds(fact: StoredFactorization, nodes: np.ndarray | None) -> bool:

@@ -14,6 +14,7 @@ from unifilter.factorization.stored.filtered import filtered_rows, in_parts
 from unifilter.methods.method import Learner
 from unifilter.methods.problem import Problem
 from unifilter.nn import UniFilter
+from unifilter.training import Peers
 
 if TYPE_CHECKING:
     from unifilter.methods.uni_filter import UniFilterMethod
@@ -33,7 +34,7 @@ def stored_learner(method: UniFilterMethod, problem: Problem, model: UniFilter, 
     of_network = _COPIES * (fact.channels + method.hidden_channels * method.num_layers) * fact.dtype.itemsize
     # The next batch is read during training on the current batch.
     of_row = of_network + (0 if rows.kept_in_memory else 2 * fact.row_bytes)
-    room = storage.memory_left
+    room = min(Peers.current().gathered(storage.memory_left))
     size = min(method.batch_size or len(problem.train), len(problem.train))
     if size * of_row > room:
         most = room // of_row
@@ -49,10 +50,13 @@ def stored_learner(method: UniFilterMethod, problem: Problem, model: UniFilter, 
             return model(rows[nodes])  # type: ignore[no-any-return]
         return in_parts(lambda part: model(rows[part]), nodes, at_once)
 
-    def everywhere() -> Tensor:
+    def outputs() -> Tensor:
         features, graph = workspace.prepared_features(method.features), workspace.graph(method.self_loops)
         parts = filtered_rows(fact, graph, features, model.lanczos_weights())
         return torch.cat([in_parts(model.mlp, part, at_once) for part in parts])
+
+    def everywhere() -> Tensor:
+        return Peers.current().once(outputs)
 
     return Learner(
         model,

@@ -40,7 +40,7 @@ def rows_are_faster(
     # A step is a forward and a backward pass, and validation is another forward pass; each pass covers all nodes.
     passes = 2 * math.ceil(train / (batch_size or train)) + 1
     width, terms = (channels, 1) if channels <= first else (first, 2)
-    products = _EDGE * model.hops * (graph.neighbors.numel() + _ROW_EDGES * terms * graph.num_nodes) * width
+    products = _EDGE * model.hops * (graph.num_entries + _ROW_EDGES * terms * graph.num_nodes) * width
     entries = x.num_entries * _SPARSE if isinstance(x, SparseRows) else x.shape[0] * channels * _DENSE
     # The backward pass recomputes the product of the features instead of storing it.
     features = entries * first * terms * (1 + 1 / passes)

@@ -46,7 +46,9 @@ def filter_signal(graph: Graph, x: Tensor, weights: Tensor) -> Tensor:
             f"weights must have shape [K + 1] or [K + 1, {x.shape[1]}], not {list(weights.shape)}: "
             "pass one Chebyshev weight per degree, or one per degree and channel"
         )
-    return _FilterSignal.apply(x, weights.to(x).expand(-1, x.shape[1]), graph.compressed_rows)  # type: ignore[no-any-return,no-untyped-call]
+    signal = graph.in_stored_order(x)
+    filtered: Tensor = _FilterSignal.apply(signal, weights.to(x).expand(-1, x.shape[1]), graph.stored_rows)  # type: ignore[no-untyped-call]
+    return graph.in_node_order(filtered)
 
 
 def filter_response(weights: Tensor, lam: Tensor) -> Tensor:

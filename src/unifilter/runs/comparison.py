@@ -18,7 +18,7 @@ from unifilter.estimators import TrainedModel, fit
 from unifilter.factorization import factorize
 from unifilter.factorization.energy import energy_share, gain_axis, within
 from unifilter.factorization.typical import with_signal
-from unifilter.methods import Method, Problem, Workspace
+from unifilter.methods import Method, Problem, Storage, Workspace
 from unifilter.runs.constant import constant_score
 from unifilter.runs.left_out import check_splits
 from unifilter.runs.record import record_of
@@ -81,6 +81,7 @@ def compare(
     *,
     device: str = "cpu",
     allow_missing_classes: bool = False,
+    storage: Storage | None = None,
     verbose: bool = False,
     on_method: Callable[[Compared], None] | None = None,
 ) -> list[Compared]:
@@ -93,11 +94,12 @@ def compare(
         device: Device to compute on.
         allow_missing_classes: Train although some class has no training, validation or test node in a split. The
             records then list the classes that the scores ignore.
+        storage: Where to store a factorization that does not fit in memory.
         verbose: Whether to show progress.
         on_method: Called with the result of each method.
     """
     check_splits(dataset, splits, allow_missing_classes)
-    workspace = Workspace(dataset, device)
+    workspace = Workspace(dataset, device, storage)
     results = []
     for method in methods:
         records, span = [], (0.0, 2.0)

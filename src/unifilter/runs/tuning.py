@@ -18,7 +18,7 @@ from unifilter._internal.extras import require
 from unifilter._internal.plain import plain
 from unifilter.data import TASK_METRICS, Metric, NodeDataset, Split
 from unifilter.estimators import fit
-from unifilter.methods import Method, Problem, Workspace
+from unifilter.methods import Method, Problem, Storage, Workspace
 from unifilter.runs.left_out import check_splits
 from unifilter.training import DivergedWarning, History
 
@@ -88,6 +88,7 @@ def tune(
     seed: int = 0,
     device: str = "cpu",
     allow_missing_classes: bool = False,
+    storage: Storage | None = None,
     on_trial: Callable[[int, Trial], None] | None = None,
 ) -> Tuning:
     """Search a method's hyperparameters. Test nodes are never used.
@@ -106,6 +107,7 @@ def tune(
         seed: Random seed of the proposals.
         device: Device to compute on.
         allow_missing_classes: Search although some class has no training, validation or test node in a split.
+        storage: Where to store a factorization that does not fit in memory.
         on_trial: Called with the number of trials so far and the last trial.
     """
     method.check_installed()
@@ -130,7 +132,7 @@ def tune(
         "first settings": repr([sorted(settings.items()) for settings in first]),
         "splits": repr([(split.name, split.index) for split in splits]),
     }
-    workspace = Workspace(dataset, device)
+    workspace = Workspace(dataset, device, storage)
     workspace.expect_hops(0, *(value or 0 for value in space.get("hops", ())))
     problems = [Problem(workspace, split.train, split.val) for split in splits]
     pruner = optuna.pruners.MedianPruner(n_warmup_steps=_EPOCHS_BEFORE_PRUNING)

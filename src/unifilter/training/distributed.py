@@ -7,15 +7,18 @@ automatically. All processes keep the same weights. The first process validates,
 from __future__ import annotations
 
 import hashlib
+import platform
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, distributed, nn
 
 from unifilter.training.task import Task
+
+T = TypeVar("T")
 
 # Batch normalization needs two rows in every process with rows.
 _FEWEST_ROWS = 2
@@ -75,6 +78,28 @@ class Peers:
         with _lost():
             distributed.all_gather_object(found, value)
         return found
+
+    def once(self, work: Callable[[], T], *, on_each_machine: bool = False) -> T:
+        """The result of some work that the first process does for all, or the first one of each machine.
+
+        A ``ValueError`` of one process is raised in all of them, so that none waits for the others.
+        """
+        if not self.several:
+            return work()
+        machines = self.gathered(platform.node() if on_each_machine else "")
+        worker = machines.index(machines[self.rank])
+        result: T | None = None
+        error: ValueError | None = None
+        if self.rank == worker:
+            try:
+                result = work()
+            except ValueError as raised:
+                error = raised
+        outcomes = self.gathered((result, error))
+        for _, wrong in outcomes:
+            if wrong is not None:
+                raise wrong
+        return outcomes[worker][0]  # type: ignore[no-any-return]
 
     def summed(self, values: Tensor) -> Tensor:
         """The sum of values over the processes."""

@@ -24,8 +24,9 @@ from unifilter._internal import array_files
 from unifilter._internal.locks import folder_lock
 from unifilter.factorization import StoredFactorization
 from unifilter.factorization.stored import block as block_module
-from unifilter.factorization.stored import build, memory_plan
+from unifilter.factorization.stored import build, filtered, memory_plan
 from unifilter.factorization.stored.memory_plan import MemoryPlan
+from unifilter.factorization.stored.row_cache import RowCache
 
 RNG = np.random.default_rng(0)
 NODES, CHANNELS, HOPS = 400, 75, 6
@@ -294,6 +295,43 @@ def test_two_processes_do_not_write_one_store(tmp_path: Path) -> None:
     with folder_lock(tmp_path / "store"), pytest.raises(ValueError, match="another process is writing"):
         stored(tmp_path / "store")
     assert same(stored(tmp_path / "store"))
+
+
+def test_a_run_on_a_store_leaves_the_predictions_of_another_process_alone(tmp_path: Path) -> None:
+    fact = stored(tmp_path / "store", nodes=[1, 2])
+    weights = torch.from_numpy(RNG.standard_normal((HOPS + 1, CHANNELS)).astype(np.float32))
+    before, calls = filtered.compute_block, []
+
+    def and_again(*arguments: Any) -> Any:
+        calls.append(1)
+        stored(tmp_path / "store", nodes=[1, 2])
+        return before(*arguments)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(filtered, "compute_block", and_again)
+        found = torch.cat(list(filtered.filtered_rows(fact, GRAPH, X, weights)))
+    assert len(calls) == 3
+    assert torch.allclose(found, torch.einsum("knc,kc->nc", WHOLE.vectors, weights), atol=1e-5)
+
+
+@pytest.mark.parametrize("what", ["rows", "predictions"])
+def test_a_disk_that_is_full_after_the_factorization(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    def full(*_: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    fact = stored(tmp_path / "store")
+    names = sorted(os.listdir(tmp_path / "store"))
+    if what == "rows":
+        monkeypatch.setattr(StoredFactorization, "row_parts", full)
+        work: Any = lambda: RowCache(fact, torch.arange(20), 0)  # noqa: E731
+    else:
+        monkeypatch.setattr(array_files.ArrayWriter, "write", full)
+        work = lambda: list(filtered.filtered_rows(fact, GRAPH, X, torch.ones(HOPS + 1, CHANNELS)))  # noqa: E731
+    with pytest.raises(ValueError, match="is full .No space left on device.: make room and do the same again"):
+        work()
+    assert sorted(os.listdir(tmp_path / "store")) == names
 
 
 def test_other_folders_and_arguments_are_refused(tmp_path: Path) -> None:

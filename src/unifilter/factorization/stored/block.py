@@ -10,16 +10,16 @@ import torch
 from torch import Tensor
 
 from unifilter._internal.array_files import CHUNK_BYTES, array_writer, write_manifest
-from unifilter.factorization.factorization import check_lengths
+from unifilter.factorization.factorization import check_lengths, lanczos_on
 from unifilter.factorization.stored.feature_columns import FeatureColumns
 from unifilter.factorization.stored.layout import StoreKey, block_path, vectors_path
-from unifilter.kernels.compressed_rows import CompressedRows
-from unifilter.kernels.lanczos import Parts, lanczos
+from unifilter.graph import Graph
+from unifilter.kernels.lanczos import Parts
 
 
-def compute_block(rows: CompressedRows, columns: FeatureColumns, key: StoreKey, span: tuple[int, int]) -> Parts:
+def compute_block(graph: Graph, columns: FeatureColumns, key: StoreKey, span: tuple[int, int]) -> Parts:
     """The factorization of some columns."""
-    parts = lanczos(rows, columns.block(*span), key.hops, key.reorthogonalize, None)
+    parts = lanczos_on(graph, columns.block(*span), key.hops, key.reorthogonalize)
     check_lengths(parts[3], span[0])
     return parts
 

@@ -16,6 +16,7 @@ from unifilter._internal.array_files import told_of_full_disks, write_array
 from unifilter._internal.checks import as_node_mask, check_choice
 from unifilter._internal.locks import folder_lock
 from unifilter._internal.memory import available_bytes, check_limit, said_bytes
+from unifilter._internal.scratch import remove_abandoned
 from unifilter.factorization.stored.block import compute_block, write_block
 from unifilter.factorization.stored.feature_columns import FeatureColumns, feature_columns
 from unifilter.factorization.stored.layout import (
@@ -103,7 +104,7 @@ def factorize_to_store(
     on_few = bool(((filled > 0) & (filled <= hops)).any())
     plan = MemoryPlan(
         graph.num_nodes,
-        graph.neighbors.numel(),
+        graph.num_entries,
         hops,
         columns.dtype.itemsize,
         columns.block_bytes(1) > 0,
@@ -152,8 +153,8 @@ def _remove_leftovers(folder: Path) -> None:
     """Delete incomplete files of killed processes or workers; the lock of the store keeps other processes out."""
     for part in folder.glob(".*.part"):
         part.unlink()
-    for scratch in folder.glob(".scratch-*"):
-        shutil.rmtree(scratch)
+    # Another process may read this store, and have a folder for predictions in it.
+    remove_abandoned(folder)
 
 
 def _unfinished(folder: Path, count: int) -> list[int]:
@@ -189,12 +190,11 @@ def _check_room(
 
 
 def _run_here(tasks: BlockTasks, said: OnProgress) -> None:
-    rows = tasks.graph.compressed_rows
     done = len(tasks.spans) - len(tasks.todo)
     written: Future[Any] | None = None
     with ThreadPoolExecutor(max_workers=1) as writer:
         for index in tasks.todo:
-            parts = compute_block(rows, tasks.columns, tasks.key, tasks.spans[index])
+            parts = compute_block(tasks.graph, tasks.columns, tasks.key, tasks.spans[index])
             if written is not None:
                 written.result()
                 done += 1

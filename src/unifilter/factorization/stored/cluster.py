@@ -17,11 +17,11 @@ import numpy as np
 
 from unifilter._internal.array_files import open_array
 from unifilter._internal.extras import require
+from unifilter._internal.scratch import scratch_folder
 from unifilter.factorization.stored.block import compute_block, write_block
 from unifilter.factorization.stored.build import BlockTasks, OnProgress
 from unifilter.factorization.stored.feature_columns import FeatureColumns, open_columns, save_columns
 from unifilter.factorization.stored.layout import NODES, StoreKey, read_store_manifest
-from unifilter.factorization.stored.row_cache import scratch_folder
 from unifilter.graph import Graph
 
 # A worker with this resource computes one block at a time.
@@ -82,8 +82,8 @@ def on_workers(client: Any) -> Callable[[BlockTasks, OnProgress], None]:
         with scratch_folder(tasks.folder) as scratch:
             job = {
                 "folder": str(tasks.folder.absolute()),
-                "graph": _graph_folder(tasks.graph, Path(scratch)),
-                "columns": save_columns(tasks.columns, Path(scratch)),
+                "graph": _graph_folder(tasks.graph, scratch),
+                "columns": save_columns(tasks.columns, scratch),
                 "key": asdict(tasks.key),
             }
             limited = any(RESOURCE in worker["resources"] for worker in client.scheduler_info()["workers"].values())
@@ -119,7 +119,7 @@ def _block(index: int, span: tuple[int, int], job: dict[str, Any]) -> int:
     _, _, record = read_store_manifest(folder)
     nodes = None if record is None else np.array(open_array(folder / NODES, record, verify=False))
     graph, columns = _opened(job["graph"], job["columns"]["path"])
-    write_block(folder, index, span, compute_block(graph.compressed_rows, columns, key, span), key, nodes)
+    write_block(folder, index, span, compute_block(graph, columns, key, span), key, nodes)
     return index
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -158,6 +159,31 @@ class _FileColumns(FeatureColumns):
             digest.update(part.data)
             filled += np.count_nonzero(part, axis=0)
         return digest.hexdigest(), filled
+
+
+class PreparedColumns(FeatureColumns):
+    """Columns of a dense matrix whose rows are prepared when they are read, so that no prepared copy is in memory.
+
+    Args:
+        matrix: The rows before the preparation, such as a mapped file.
+        prepare: The preparation of some rows.
+        dtype: Data type of the prepared rows.
+    """
+
+    def __init__(self, matrix: Any, prepare: Callable[[Any], Tensor], dtype: torch.dtype) -> None:
+        self.matrix, self.prepare, self.dtype = matrix, prepare, dtype
+        self.shape = (matrix.shape[0], matrix.shape[1])
+
+    def block(self, start: int, stop: int) -> Tensor:
+        block = torch.empty(self.shape[0], stop - start, dtype=self.dtype)
+        # A scaling makes several copies of its rows in double precision.
+        rows = max(1, _rows_at_once(self) // 8)
+        for first in range(0, self.shape[0], rows):
+            block[first : first + rows] = self.prepare(self.matrix[first : first + rows])[:, start:stop]
+        return block
+
+    def facts(self) -> tuple[str, np.ndarray]:
+        raise NotImplementedError("these columns are for predictions, which have no store to find again")
 
 
 def _new_digest(layout: str, columns: FeatureColumns) -> Any:

@@ -8,7 +8,6 @@ import weakref
 from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from pathlib import Path
 
 import numpy as np
 import torch
@@ -103,8 +102,3 @@ class RowCache:
 def _close(thread: ThreadPoolExecutor, file: int) -> None:
     thread.shutdown(cancel_futures=True)
     os.close(file)
-
-
-def scratch_folder(folder: Path) -> tempfile.TemporaryDirectory[str]:
-    """A temporary folder."""
-    return tempfile.TemporaryDirectory(dir=folder, prefix=".scratch-")
