@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+import scipy.sparse as sp
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
@@ -36,12 +38,15 @@ class SparseRows:
         if symmetric:
             self._by_column = self._by_row
             return
-        rows = torch.repeat_interleave(torch.arange(matrix.shape[0], device=matrix.device), starts.diff())
-        # The entries by column too, so that every row of the transposed product is one sum.
-        self._order = torch.argsort(columns, stable=True)
-        counts = torch.bincount(columns, minlength=matrix.shape[1])
-        column_starts = torch.cat([counts.new_zeros(1), counts.cumsum(dim=0)])
-        self._by_column = column_starts, rows[self._order]
+        # The entries by column too, so that every row of the transposed product is one sum. scipy takes the narrowest
+        # integers that suffice; they are kept as long as the matrix.
+        numbered = sp.csr_array((np.arange(len(columns)), columns.cpu().numpy(), starts.cpu().numpy()), matrix.shape)
+        by_column = numbered.tocsc()
+        entries = by_column.data.astype(by_column.indices.dtype, copy=False)
+        self._order, column_starts, rows = (
+            torch.from_numpy(part).to(matrix.device) for part in (entries, by_column.indptr, by_column.indices)
+        )
+        self._by_column = column_starts, rows
 
     @property
     def num_entries(self) -> int:
