@@ -38,13 +38,13 @@ class SparseRows:
         if symmetric:
             self._by_column = self._by_row
             return
-        # The entries by column too, so that every row of the transposed product is one sum. scipy takes the narrowest
-        # integers that suffice; they are kept as long as the matrix.
-        numbered = sp.csr_array((np.arange(len(columns)), columns.cpu().numpy(), starts.cpu().numpy()), matrix.shape)
-        by_column = numbered.tocsc()
-        entries = by_column.data.astype(by_column.indices.dtype, copy=False)
+        # The entries by column too, so that every row of the transposed product is one sum. They are kept as long as the
+        # matrix, in half of the memory where that suffices.
+        index = np.int32 if max(len(columns), *matrix.shape) < 2**31 else np.int64
+        places = (part.cpu().numpy().astype(index) for part in (columns, starts))
+        by_column = sp.csr_array((np.arange(len(columns), dtype=index), *places), matrix.shape).tocsc()
         self._order, column_starts, rows = (
-            torch.from_numpy(part).to(matrix.device) for part in (entries, by_column.indptr, by_column.indices)
+            torch.from_numpy(part).to(matrix.device) for part in (by_column.data, by_column.indptr, by_column.indices)
         )
         self._by_column = column_starts, rows
 
