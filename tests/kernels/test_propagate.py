@@ -50,7 +50,8 @@ def test_two_filters_together_are_those_of_the_eigendecomposition(
     kernels: str, graph: Graph, hops: int, channels: int, seed: int
 ) -> None:
     """Summed on a signal each, or apart on one signal, with what their weights get back."""
-    one, other, x = (signals(graph, channels, seed + k) for k in range(3))
+    one, other = (signals(graph, channels, seed + k) for k in range(2))
+    x = signals(graph, 2 * channels, seed + 2)[:, channels:]  # columns of a wider signal
     weights = torch.randn(2, hops + 1, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
     terms = dense_terms(graph, hops + 1)
     filters = np.einsum("tk,knm->tnm", weights, terms)

@@ -38,11 +38,13 @@ class SparseRows:
         if symmetric:
             self._by_column = self._by_row
             return
-        # The entries by column too, so that every row of the transposed product is one sum. They are kept as long as the
-        # matrix, in half of the memory where that suffices.
-        index = np.int32 if max(len(columns), *matrix.shape) < 2**31 else np.int64
-        places = (part.cpu().numpy().astype(index) for part in (columns, starts))
-        by_column = sp.csr_array((np.arange(len(columns), dtype=index), *places), matrix.shape).tocsc()
+        # The entries by column too, so that every row of the transposed product is one sum. They are kept as long as
+        # the matrix, in half of the memory where that suffices.
+        shape = matrix.shape[0], matrix.shape[1]
+        index = np.int32 if max(len(columns), *shape) < 2**31 else np.int64
+        places = (part.cpu().numpy() for part in (columns, starts))
+        numbered: Any = tuple(part.astype(index) for part in (np.arange(len(columns)), *places))
+        by_column = sp.csr_array(numbered, shape).tocsc()
         self._order, column_starts, rows = (
             torch.from_numpy(part).to(matrix.device) for part in (by_column.data, by_column.indptr, by_column.indices)
         )

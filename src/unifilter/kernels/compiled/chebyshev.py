@@ -64,7 +64,7 @@ def chebyshev_sum_compiled(
 def chebyshev_pair_compiled(rows: CompressedRows, both: Tensor, weights: Tensor) -> Tensor:
     """See :func:`unifilter.kernels.propagate.chebyshev_pair`."""
     nodes, columns, weights = len(both), both.shape[1] // 2, weights.detach().to(both.dtype)
-    sources = both.detach().split(columns, dim=1)
+    sources = both.detach().chunk(2, dim=1)
     result = torch.empty(nodes, columns, dtype=both.dtype)
     root, inverse_root, structure = _scales_and_structure(rows, both.dtype)
     for begin, end, width in _groups(result):
@@ -94,9 +94,9 @@ def chebyshev_split_compiled(
 ) -> tuple[Tensor, Tensor | None]:
     """See :func:`unifilter.kernels.propagate.chebyshev_split`."""
     (nodes, columns), weights = x.shape, weights.detach().to(x.dtype)
-    partners = None if partner is None else partner.detach().split(columns, dim=1)
+    partners = None if partner is None else partner.detach().chunk(2, dim=1)
     result = torch.empty(nodes, 2 * columns, dtype=x.dtype)
-    results = result.split(columns, dim=1)
+    results = result.chunk(2, dim=1)
     inner = torch.zeros(weights.shape, dtype=x.dtype)
     root, inverse_root, structure = _scales_and_structure(rows, x.dtype)
     for begin, end, width in _groups(x):
@@ -236,8 +236,8 @@ def _hop(  # type: ignore[no-untyped-def]
     """On some rows: ``previous`` becomes ``following = factor P current - previous``, ``total`` grows by
     ``term * following`` and ``sums`` by ``partner * following``, and the same for the others.
 
-    Where there is something to be ``added``, times ``term``, it is part of ``following``, and there is no total. Partners
-    and what is added are signals as they are: ``row_scale`` scales their rows as the sums need them, ``None`` where they
+    Where there is something to be ``added``, times ``term``, it is part of ``following``, and there is no total.
+    Partners and what is added are signals as they are where ``row_scale`` says how to scale their rows; without it they
     have been scaled before.
     """
     far = current.size * current.itemsize > _NEAR_BYTES
