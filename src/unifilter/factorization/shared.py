@@ -121,7 +121,9 @@ class SharedFactorization(OnTridiagonal):
     @cached_property
     def vectors(self) -> Tensor:
         """The vectors ``[hops + 1, num_nodes, channels]``, computed on first use and then kept."""
-        vectors = torch.empty(self.hops + 1, *self.x.shape, dtype=self.x.dtype, device=self.x.device)
+        # numpy asks for huge pages and torch does not: training reads rows from all over this memory.
+        number = torch.empty(0, dtype=self.x.dtype).numpy().dtype
+        vectors = torch.from_numpy(np.empty((self.hops + 1, *self.x.shape), number)).to(self.x.device)
         # In double precision: near the end of a space its polynomials are large beside the signal's frequencies.
         multiply, x = partial(self.graph.propagate, check_finite=False), _by_column(self.x)
         for start in range(0, self.channels, _COLUMNS):
