@@ -6,6 +6,7 @@ import scipy.sparse as sp
 import torch
 
 from unifilter.data import NodeDataset, pack_features
+from unifilter.data.features import scale_rows
 from unifilter.graph import Graph
 
 
@@ -54,3 +55,15 @@ def test_mistakes_are_named() -> None:
         pack_features(np.array([["a", "b"]]))
     with pytest.raises(ValueError, match=r"features must have shape \[num_nodes, num_features\], not \[3\]"):
         pack_features(np.ones(3))
+
+
+@pytest.mark.parametrize("scaling", ["row", "l2"])
+def test_rows_are_scaled_block_by_block(scaling: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("unifilter.data.features._BLOCK_ROWS", 3)
+    dense = torch.randn(7, 5, generator=torch.Generator().manual_seed(0)) * torch.tensor(
+        [[1.0], [0], [1], [1], [0], [1], [9]]
+    )
+    total = torch.linalg.vector_norm(dense, ord=1 if scaling == "row" else 2, dim=1, keepdim=True)
+    expected = torch.where(total > 0, dense / total, 0.0)
+    assert torch.allclose(scale_rows(dense, scaling), expected)
+    assert torch.allclose(scale_rows(dense.to_sparse_csr(), scaling).to_dense(), expected)

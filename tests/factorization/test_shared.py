@@ -16,6 +16,7 @@ from strategies import connected_graph, graphs, signals
 
 from unifilter import Graph, SharedFactorization, Tridiagonal, factorize, signal_frequency
 from unifilter.bases import BASES, make_basis
+from unifilter.factorization import shared as module
 from unifilter.factorization.pooling import pooled
 
 # What truncating an exhausted space may cost, relative to the signal: the breakdown rule times a little.
@@ -295,6 +296,34 @@ class TestSketch:
                 with pytest.raises(ValueError, match="the columns cancel in every one of the 1 columns of the sketch"):
                     shared(graph, other, 5, sketch=1)
         assert refused == 1
+
+    def test_single_precision_suffices(self) -> None:
+        graph = connected_graph(60)
+        x = signals(graph, 40, 0, torch.float32)
+        single, double = shared(graph, x, 6, sketch=16), shared(graph, x.double(), 6, sketch=16)
+        assert single.alpha.dtype == torch.float64
+        assert torch.allclose(single.alpha, double.alpha, atol=1e-4)
+        assert torch.allclose(single.beta, double.beta, atol=1e-4)
+
+    def test_the_end_of_a_space_is_found_in_double_precision(self) -> None:
+        """Paths of three nodes have three eigenvalues: rounding of single precision would add dimensions."""
+        path = torch.tensor([[0, 1], [1, 2]])
+        graph = Graph.from_edges(torch.cat([path + 3 * k for k in range(20)], dim=1))
+        x = torch.randn(60, 40, generator=torch.Generator().manual_seed(0))
+        assert shared(graph, x, 8, sketch=8).dimension.tolist() == [3] * 40
+
+
+def test_the_width_of_blocks_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blocks are never narrower than the vectors that the compiled factorization computes with."""
+    graph = connected_graph(60)
+    x, widths = signals(graph, 40, 0), []
+    whole = shared(graph, x, 6)
+    monkeypatch.setattr(module, "_BLOCK_BYTES", 1)
+    factorize_each = module.factorize_each
+    monkeypatch.setattr(module, "factorize_each", lambda *a: (widths.append(a[1].shape[1]), factorize_each(*a))[1])
+    blocks = shared(graph, x, 6)
+    assert widths == [16, 16, 8]
+    assert torch.equal(blocks.alpha, whole.alpha)
 
 
 def test_signals_that_count_nothing_do_not_change_the_recurrence() -> None:

@@ -45,20 +45,22 @@ def test_sum_and_inner_products_are_those_of_the_eigendecomposition(
 
 
 @pytest.mark.parametrize("kernels", ["compiled", "torch"])
-@given(graph=graphs(), hops=st.integers(1, 8), channels=st.sampled_from([2, 7, 35]), seed=st.integers(0, 99))
+@given(graph=graphs(), hops=st.integers(1, 8), channels=st.sampled_from([2, 7, 16, 35]), seed=st.integers(0, 99))
 def test_two_filters_together_are_those_of_the_eigendecomposition(
     kernels: str, graph: Graph, hops: int, channels: int, seed: int
 ) -> None:
     """Summed on a signal each, or apart on one signal, with what their weights get back."""
-    one, other, x = (signals(graph, channels, seed + k) for k in range(3))
+    one, other = (signals(graph, channels, seed + k) for k in range(2))
+    x = signals(graph, 2 * channels, seed + 2)[:, channels:]  # columns of a wider signal
     weights = torch.randn(2, hops + 1, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
     terms = dense_terms(graph, hops + 1)
     filters = np.einsum("tk,knm->tnm", weights, terms)
     rows = graph.compressed_rows
     with patch("unifilter.kernels.propagate.use_compiled", lambda _: kernels == "compiled"):
-        summed = chebyshev_pair(rows, one, other, weights)
-        first, second, inner = chebyshev_split(rows, x, weights, (one, other))
-        assert chebyshev_split(rows, x, weights)[2] is None
+        summed = chebyshev_pair(rows, torch.cat([one, other], dim=1), weights)
+        split, inner = chebyshev_split(rows, x, weights, torch.cat([one, other], dim=1))
+        assert chebyshev_split(rows, x, weights)[1] is None
+    first, second = split.chunk(2, dim=1)
     np.testing.assert_allclose(summed, filters[0] @ one.numpy() + filters[1] @ other.numpy(), atol=1e-10)
     np.testing.assert_allclose(first, filters[0] @ x.numpy(), atol=1e-10)
     np.testing.assert_allclose(second, filters[1] @ x.numpy(), atol=1e-10)

@@ -114,3 +114,14 @@ def test_squared_lengths_and_other_values_in_the_same_places() -> None:
     assert other.to_dense().tolist() == [[0.0, 5.0, 6.0], [0.0, 0.0, 0.0], [7.0, 0.0, 0.0]]
     assert torch.equal(other.transposed_times(torch.eye(3)), other.to_dense().T)
     assert torch.equal(rows.to_dense(), dense)
+
+
+def test_the_transposed_copy_has_narrow_indices_in_the_order_of_the_columns() -> None:
+    dense = torch.tensor([[0.0, 2.0, 3.0], [4.0, 5.0, 0.0]])
+    rows = SparseRows(dense.to_sparse_csr())
+    starts, places = rows._by_column
+    assert rows._order is not None
+    assert {part.dtype for part in (starts, places, rows._order)} == {torch.int32}
+    assert starts.tolist() == [0, 1, 3, 4]
+    assert places.tolist() == [1, 0, 1, 0]
+    assert rows._values[rows._order].tolist() == [4, 2, 5, 3]

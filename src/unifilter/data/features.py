@@ -77,25 +77,29 @@ def scale_rows(features: Tensor, scaling: Literal["row", "l2"]) -> Tensor:
     """
     sparse = features.layout == torch.sparse_csr
     values = features.values() if sparse else features
-    row = _row_of_value(features) if sparse else None
-    # In float64, where the square of a float32 does not overflow.
-    amounts = values.double().abs() if scaling == "row" else values.double().square()
-    if row is None:
-        total = amounts.sum(dim=1)
-    else:
-        total = torch.zeros(features.shape[0], dtype=torch.float64).index_add_(0, row, amounts)
-    if scaling == "l2":
-        total = total.sqrt()
-    divisor = torch.where(total > 0, total, 1.0)
-    if row is None:
-        return (values / divisor[:, None]).to(features.dtype)
+    scaled = torch.empty_like(values, memory_format=torch.contiguous_format)
+    for first in range(0, features.shape[0], _BLOCK_ROWS):
+        # The rows of a block, or their entries and the row of each.
+        part, row = slice(first, first + _BLOCK_ROWS), None
+        if sparse:
+            starts = features.crow_indices()[first : first + _BLOCK_ROWS + 1]
+            part, row = slice(int(starts[0]), int(starts[-1])), _row_of_entry(starts)
+        # In float64, where the square of a float32 does not overflow.
+        block = values[part].double()
+        amounts = block.abs() if scaling == "row" else block.square()
+        if row is None:
+            total = amounts.sum(dim=1, keepdim=True)
+        else:
+            total = torch.zeros(len(starts) - 1, dtype=torch.float64).index_add_(0, row, amounts)
+        if scaling == "l2":
+            total = total.sqrt()
+        divisor = torch.where(total > 0, total, 1.0)
+        scaled[part] = (block / (divisor if row is None else divisor[row])).to(scaled.dtype)
+    if not sparse:
+        return scaled
     with without_torch_notices():
         return torch.sparse_csr_tensor(
-            features.crow_indices(),
-            features.col_indices(),
-            (values / divisor[row]).to(features.dtype),
-            size=features.shape,
-            check_invariants=False,
+            features.crow_indices(), features.col_indices(), scaled, size=features.shape, check_invariants=False
         )
 
 
@@ -165,5 +169,5 @@ def _shared_tensor(array: np.ndarray) -> Tensor:
         return torch.from_numpy(array)
 
 
-def _row_of_value(features: Tensor) -> Tensor:
-    return torch.repeat_interleave(torch.arange(features.shape[0]), features.crow_indices().diff())
+def _row_of_entry(starts: Tensor) -> Tensor:
+    return torch.repeat_interleave(torch.arange(len(starts) - 1), starts.diff())

@@ -19,10 +19,16 @@ from unifilter.factorization.factorization import OnTridiagonal, check_lengths, 
 from unifilter.factorization.pooling import inner_products, joined, pooled
 from unifilter.graph import Graph
 from unifilter.kernels.combine import combine
+from unifilter.kernels.sparse_product import sparse_product
 
-# Bounds of the work space: columns that are factored together, and bytes of the vectors of a block.
+# Bounds of the work space: columns that are factored together, and bytes of the vectors of a block, which has whole
+# vectors of columns for the compiled factorization.
 _COLUMNS = 256
 _BLOCK_BYTES = 2**24
+_VECTOR_BYTES = 128
+# A recurrence with a smaller beta comes from columns in double precision; beside a larger one rounding of single
+# precision is a thousand times smaller than the error of a sketch.
+_LEAST_BETA = 0.01
 # Number of sampled columns whose own tridiagonals represent all columns if the recurrence comes from a sketch.
 _SAMPLE = 256
 
@@ -48,9 +54,18 @@ def factorize_shared(
     norm = _column_lengths(features)
     check_lengths(norm)
     exact = sketch is None or sketch >= int((norm > 0).sum())
-    own = _own_tridiagonals(graph, features if exact else _sketch(features, norm, sketch or 0, seed), hops)
-    share = (own.dimension > 0).double() if exact else own.norm**2
-    shared = pooled(own, share)
+    if exact:
+        own = _own_tridiagonals(graph, features, hops)
+        share = (own.dimension > 0).double()
+        shared = pooled(own, share)
+    else:
+        columns = _sketch(features, norm, sketch or 0, seed)
+        for dtype in (columns.dtype, torch.float64):
+            own = _own_tridiagonals(graph, columns, hops, dtype)
+            share = own.norm**2
+            shared = pooled(own, share)
+            if bool((shared.beta >= _LEAST_BETA).all()):
+                break
     if bool((norm > 0).any()) and not shared.dimension[0]:
         raise ValueError(
             f"the columns cancel in every one of the {sketch} columns of the sketch: pass another seed, or a larger "
@@ -106,7 +121,9 @@ class SharedFactorization(OnTridiagonal):
     @cached_property
     def vectors(self) -> Tensor:
         """The vectors ``[hops + 1, num_nodes, channels]``, computed on first use and then kept."""
-        vectors = torch.empty(self.hops + 1, *self.x.shape, dtype=self.x.dtype, device=self.x.device)
+        # numpy asks for huge pages and torch does not: training reads rows from all over this memory.
+        number = torch.empty(0, dtype=self.x.dtype).numpy().dtype
+        vectors = torch.from_numpy(np.empty((self.hops + 1, *self.x.shape), number)).to(self.x.device)
         # In double precision: near the end of a space its polynomials are large beside the signal's frequencies.
         multiply, x = partial(self.graph.propagate, check_finite=False), _by_column(self.x)
         for start in range(0, self.channels, _COLUMNS):
@@ -246,10 +263,13 @@ def _column_lengths(x: Tensor) -> Tensor:
         lengths = [torch.linalg.vector_norm(b / scale, dim=0) * scale for b, scale in zip(blocks, scales, strict=True)]
         return torch.cat(lengths)
     rows = _as_scipy(x)
-    largest = np.zeros(rows.shape[1], rows.dtype)
-    np.maximum.at(largest, rows.indices, np.abs(rows.data))
-    scale = power_of_two(torch.from_numpy(largest)).numpy()
-    squares = np.bincount(rows.indices, (rows.data / scale[rows.indices]) ** 2, minlength=rows.shape[1])
+    values, scale = rows.data.astype(np.float64), np.ones(rows.shape[1])
+    if x.dtype == torch.float64:  # squares of single precision neither over- nor underflow in double precision
+        largest = np.zeros(rows.shape[1])
+        np.maximum.at(largest, rows.indices, np.abs(values))
+        scale = power_of_two(torch.from_numpy(largest)).numpy()
+        values /= scale[rows.indices]
+    squares = np.bincount(rows.indices, values**2, minlength=rows.shape[1])
     return torch.from_numpy(np.sqrt(squares) * scale).to(x)
 
 
@@ -259,7 +279,7 @@ def _sketch(x: Tensor, norm: Tensor, columns: int, seed: int) -> Tensor:
     weights = torch.where(norm > 0, 1 / norm, 0.0)[:, None] * signs.to(x)
     if x.layout == torch.strided:
         return x @ weights
-    return torch.from_numpy(_as_scipy(x) @ weights.cpu().numpy()).to(weights)
+    return sparse_product(x.crow_indices(), x.col_indices(), x.values(), weights)
 
 
 def _as_scipy(x: Tensor) -> sp.csr_array:
@@ -277,14 +297,19 @@ def _by_column(x: Tensor) -> Tensor:
     return as_feature_matrix(x, x.shape[0])
 
 
-def _own_tridiagonals(graph: Graph, x: Tensor, hops: int) -> Tridiagonal:
-    """The tridiagonal of each column, in double precision, with the vectors of one block in memory at a time."""
-    width = min(max(_BLOCK_BYTES // (8 * (hops + 1) * graph.num_nodes), 1), _COLUMNS)
+def _own_tridiagonals(graph: Graph, x: Tensor, hops: int, dtype: torch.dtype = torch.float64) -> Tridiagonal:
+    """The tridiagonal of each column in double precision, from steps in ``dtype``.
+
+    The vectors of one block are in memory at a time.
+    """
+    size, vector = torch.finfo(dtype).bits // 8, _VECTOR_BYTES * 8 // torch.finfo(dtype).bits
+    fitting = _BLOCK_BYTES // (size * (hops + 1) * graph.num_nodes) // vector * vector
+    width = min(max(fitting, vector), _COLUMNS)
     parts, x = [], _by_column(x)
     for start in range(0, x.shape[1], width):
-        block = dense_columns(x, start, min(start + width, x.shape[1])).double()
+        block = dense_columns(x, start, min(start + width, x.shape[1])).to(dtype)
         parts.append(factorize_each(graph, block, hops).tridiagonal)
-    return joined(parts)
+    return joined(parts).to(torch.float64)
 
 
 def _angles(inner: Tensor) -> Tensor:

@@ -49,48 +49,49 @@ def chebyshev_sum(
     return chebyshev_sum_compiled(rows, x, weights, partner)
 
 
-def chebyshev_pair(rows: CompressedRows, first: Tensor, second: Tensor, weights: Tensor) -> Tensor:
+def chebyshev_pair(rows: CompressedRows, both: Tensor, weights: Tensor) -> Tensor:
     r"""Two filters on a signal each, summed: :math:`\sum_k T_k(-\mathbf{P}) (w_{0k} x_0 + w_{1k} x_1)`, in K products.
 
     Args:
         rows: The graph.
-        first: Signal ``[num_nodes, channels]``.
-        second: Another of the same shape.
+        both: The signals beside each other, ``[num_nodes, 2 channels]``.
         weights: ``[2, K + 1]`` with K of at least 1.
     """
-    if use_compiled(first):
+    if use_compiled(both):
         from unifilter.kernels.compiled.chebyshev import chebyshev_pair_compiled
 
-        return chebyshev_pair_compiled(rows, first, second, weights)
-    both = torch.cat([first, second], dim=1)
-    one, other = _chebyshev_sum_torch(rows, both, _per_column(weights, first), None)[0].chunk(2, dim=1)
+        return chebyshev_pair_compiled(rows, both, weights)
+    one, other = _chebyshev_sum_torch(rows, both, _per_column(weights, both), None)[0].chunk(2, dim=1)
     return one + other
 
 
 def chebyshev_split(
-    rows: CompressedRows, x: Tensor, weights: Tensor, partners: tuple[Tensor, Tensor] | None = None
-) -> tuple[Tensor, Tensor, Tensor | None]:
+    rows: CompressedRows, x: Tensor, weights: Tensor, partner: Tensor | None = None
+) -> tuple[Tensor, Tensor | None]:
     r"""Two filters on one signal, in K products: what :func:`chebyshev_pair` gives back to its signals and weights.
 
     Args:
         rows: The graph.
         x: Signal ``[num_nodes, channels]``.
         weights: Of both filters, ``[2, K + 1]`` with K of at least 1.
-        partners: Two signals y of the same shape; then the inner products
+        partner: Two signals y beside each other; then the inner products
             :math:`\langle y_i, T_k(-\mathbf{P}) x \rangle` are returned too, summed over the channels, ``[2, K + 1]``.
+
+    Returns:
+        The filtered signals beside each other, ``[num_nodes, 2 channels]``, and the inner products.
     """
     if use_compiled(x):
         from unifilter.kernels.compiled.chebyshev import chebyshev_split_compiled
 
-        return chebyshev_split_compiled(rows, x, weights, partners)
-    both, partner = torch.cat([x, x], dim=1), None if partners is None else torch.cat(partners, dim=1)
-    result, inner = _chebyshev_sum_torch(rows, both, _per_column(weights, x), partner)
-    one, other = result.chunk(2, dim=1)
-    return one, other, None if inner is None else inner.reshape(len(inner), 2, -1).sum(dim=2).T
+        return chebyshev_split_compiled(rows, x, weights, partner)
+    both = torch.cat([x, x], dim=1)
+    result, inner = _chebyshev_sum_torch(rows, both, _per_column(weights, both), partner)
+    return result, None if inner is None else inner.reshape(len(inner), 2, -1).sum(dim=2).T
 
 
-def _per_column(weights: Tensor, x: Tensor) -> Tensor:
-    return weights.to(x).T.repeat_interleave(x.shape[1], dim=1)
+def _per_column(weights: Tensor, both: Tensor) -> Tensor:
+    """The weights of each half of the columns."""
+    return weights.to(both).T.repeat_interleave(both.shape[1] // 2, dim=1)
 
 
 def _chebyshev_sum_torch(

@@ -49,10 +49,10 @@ class _FilteredLinear(torch.autograd.Function):
         for start in range(0, len(weight), _COLUMNS):
             block = slice(start, start + _COLUMNS)
             hidden = _times(x, weight[block], scales)
-            if len(hidden) == 2:
-                result[:, block] = chebyshev_pair(rows, hidden[0], hidden[1], filters)
+            if len(filters) == 2:
+                result[:, block] = chebyshev_pair(rows, hidden, filters)
             else:
-                result[:, block] = chebyshev_sum(rows, hidden[0], _per_column(filters, hidden[0]))[0]
+                result[:, block] = chebyshev_sum(rows, hidden, _per_column(filters, hidden))[0]
         return result
 
     @staticmethod
@@ -64,26 +64,30 @@ class _FilteredLinear(torch.autograd.Function):
         for start in range(0, len(weight), _COLUMNS):
             block = slice(start, start + _COLUMNS)
             hidden = _times(x, weight[block], scales) if ctx.needs_input_grad[1] else None
-            signal = grad[:, block].contiguous()
+            signal = grad[:, block]
             if len(filters) == 2:
-                partners = None if hidden is None else (hidden[0], hidden[1])
-                *filtered, inner = chebyshev_split(rows, signal, filters, partners)
+                filtered, inner = chebyshev_split(rows, signal, filters, hidden)
             else:
-                partner = None if hidden is None else hidden[0]
-                one, columns = chebyshev_sum(rows, signal, _per_column(filters, signal), partner)
-                filtered, inner = [one], None if columns is None else columns.sum(dim=1)[None]
-            back = _transposed_times(x, torch.cat(filtered, dim=1)).chunk(len(filters), dim=1)
-            grad_weight[block] = sum(one.T * scale for one, scale in zip(back, scales, strict=True))
+                filtered, columns = chebyshev_sum(rows, signal, _per_column(filters, signal), hidden)
+                inner = None if columns is None else columns.sum(dim=1)[None]
+            del hidden
+            back = _transposed_times(x, filtered).chunk(len(filters), dim=1)
+            del filtered
+            for one, scale in zip(back, scales, strict=True):
+                one *= scale[:, None]
+            grad_weight[block] = sum(back[1:], start=back[0]).T
+            del back
             if inner is not None:
                 grad_filters += inner
         return grad_weight, grad_filters, None, None, None
 
 
-def _times(x: Features, weight: Tensor, scales: Tensor) -> tuple[Tensor, ...]:
-    """The product with the weights under each scale, ``[num_nodes, out]``."""
-    scaled = (weight * scales[:, None]).flatten(0, 1).T
-    product = x.times(scaled) if isinstance(x, SparseRows) else x @ scaled
-    return product.chunk(len(scales), dim=1)
+def _times(x: Features, weight: Tensor, scales: Tensor) -> Tensor:
+    """The products with the weights under each scale beside each other, ``[num_nodes, terms * out]``."""
+    scaled = weight.new_empty(weight.shape[1], len(scales), len(weight))
+    torch.mul(weight.T[:, None], scales.T[:, :, None], out=scaled)
+    scaled = scaled.flatten(1)
+    return x.times(scaled) if isinstance(x, SparseRows) else x @ scaled
 
 
 def _transposed_times(x: Features, dense: Tensor) -> Tensor:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+import scipy.sparse as sp
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
@@ -36,12 +38,17 @@ class SparseRows:
         if symmetric:
             self._by_column = self._by_row
             return
-        rows = torch.repeat_interleave(torch.arange(matrix.shape[0], device=matrix.device), starts.diff())
-        # The entries by column too, so that every row of the transposed product is one sum.
-        self._order = torch.argsort(columns, stable=True)
-        counts = torch.bincount(columns, minlength=matrix.shape[1])
-        column_starts = torch.cat([counts.new_zeros(1), counts.cumsum(dim=0)])
-        self._by_column = column_starts, rows[self._order]
+        # The entries by column too, so that every row of the transposed product is one sum. They are kept as long as
+        # the matrix, in half of the memory where that suffices.
+        shape = matrix.shape[0], matrix.shape[1]
+        index = np.int32 if max(len(columns), *shape) < 2**31 else np.int64
+        places = (part.cpu().numpy() for part in (columns, starts))
+        numbered: Any = tuple(part.astype(index) for part in (np.arange(len(columns)), *places))
+        by_column = sp.csr_array(numbered, shape).tocsc()
+        self._order, column_starts, rows = (
+            torch.from_numpy(part).to(matrix.device) for part in (by_column.data, by_column.indptr, by_column.indices)
+        )
+        self._by_column = column_starts, rows
 
     @property
     def num_entries(self) -> int:

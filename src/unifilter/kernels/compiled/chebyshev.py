@@ -31,7 +31,7 @@ from unifilter.kernels.threads import for_each
 # Number of rows per partial sum. It is fixed, so that the number of threads cannot change a result.
 _ROWS_PER_SUM = 256
 # For a filter of one signal alone.
-_NO_SECOND = (None,) * 6
+_NO_SECOND = (None,) * 7
 # A signal larger than this is not in a core's own cache: neighbors are then requested ahead.
 _NEAR_BYTES = 1 << 20
 # A core adds this many numbers in about a tenth of a millisecond. With less work, waking a thread takes longer.
@@ -61,68 +61,81 @@ def chebyshev_sum_compiled(
     return result, None if partner is None else inner
 
 
-def chebyshev_pair_compiled(rows: CompressedRows, first: Tensor, second: Tensor, weights: Tensor) -> Tensor:
+def chebyshev_pair_compiled(rows: CompressedRows, both: Tensor, weights: Tensor) -> Tensor:
     """See :func:`unifilter.kernels.propagate.chebyshev_pair`."""
-    sources = _as_array(first), _as_array(second)
-    result = torch.empty_like(first, memory_format=torch.contiguous_format)
-    root, inverse_root, structure = _scales_and_structure(rows, first.dtype)
-    for begin, end, width in _groups(first):
-        current, previous, one, other = torch.empty(4, len(first), len(width), dtype=first.dtype).numpy()
-        _read_columns(sources[0], begin, inverse_root, one)
-        _read_columns(sources[1], begin, inverse_root, other)
-        terms = _filled(weights, first.dtype, len(width))
+    nodes, columns, weights = len(both), both.shape[1] // 2, weights.detach().to(both.dtype)
+    sources = both.detach().chunk(2, dim=1)
+    result = torch.empty(nodes, columns, dtype=both.dtype)
+    root, inverse_root, structure = _scales_and_structure(rows, both.dtype)
+    for begin, end, width in _groups(result):
+        one, other = (_columns(source, begin, end, width) for source in sources)
+        current, previous = torch.empty(2, nodes, len(width), dtype=both.dtype)
         # Clenshaw's recurrence, from the highest degree down: one product for both signals.
-        np.multiply(one, terms[0, -1], out=current)
-        current += other * terms[1, -1]
-        previous[:, :] = 0
+        torch.mul(one, weights[0, -1], out=current)
+        current.add_(other, alpha=float(weights[1, -1])).mul_(torch.from_numpy(inverse_root)[:, None])
+        previous.zero_()
+        here, before, *added = current.numpy(), previous.numpy(), one.numpy(), other.numpy()
+        terms = _filled(weights, len(width))
         shares = _shares_of_rows(structure[0], len(width))
         for k in range(weights.shape[1] - 2, -1, -1):
-            factor = current.dtype.type(-1 if k == 0 else -2)
+            factor = here.dtype.type(-1 if k == 0 else -2)
             arguments = (
-                *structure, factor, current, previous, None, terms[0, k], None, None,
-                None, terms[1, k], None, None, one, other, width,
+                *structure, factor, here, before, None, terms[0, k], None, None,
+                None, terms[1, k], None, None, *added, inverse_root, width,
             )  # fmt: skip
             for_each(partial(_hop_on_share, arguments), shares)
-            current, previous = previous, current
-        _write_columns(current, root, result.numpy()[:, :end], begin)
+            here, before = before, here
+        _write_columns(here, root, result.numpy()[:, :end], begin)
     return result
 
 
 def chebyshev_split_compiled(
-    rows: CompressedRows, x: Tensor, weights: Tensor, partners: tuple[Tensor, Tensor] | None
-) -> tuple[Tensor, Tensor, Tensor | None]:
+    rows: CompressedRows, x: Tensor, weights: Tensor, partner: Tensor | None
+) -> tuple[Tensor, Tensor | None]:
     """See :func:`unifilter.kernels.propagate.chebyshev_split`."""
-    source = _as_array(x)
-    others = None if partners is None else tuple(map(_as_array, partners))
-    results = tuple(torch.empty_like(x, memory_format=torch.contiguous_format) for _ in range(2))
+    (nodes, columns), weights = x.shape, weights.detach().to(x.dtype)
+    partners = None if partner is None else partner.detach().chunk(2, dim=1)
+    result = torch.empty(nodes, 2 * columns, dtype=x.dtype)
+    results = result.chunk(2, dim=1)
     inner = torch.zeros(weights.shape, dtype=x.dtype)
     root, inverse_root, structure = _scales_and_structure(rows, x.dtype)
     for begin, end, width in _groups(x):
-        current, previous, *totals = torch.empty(4, len(x), len(width), dtype=x.dtype).numpy()
-        _read_columns(source, begin, inverse_root, current)
-        terms = _filled(weights, x.dtype, len(width))
-        sums: Any = np.zeros((2, weights.shape[1], math.ceil(len(x) / _ROWS_PER_SUM), len(width)), current.dtype)
+        source = _columns(x.detach(), begin, end, width)
+        # The sums are made where they belong in the result.
+        totals = [_columns(one, begin, end, width) for one in results]
+        current, previous = torch.empty(2, nodes, len(width), dtype=x.dtype)
+        torch.mul(source, torch.from_numpy(inverse_root)[:, None], out=current)
+        previous.zero_()
+        here, before = current.numpy(), previous.numpy()
+        terms = _filled(weights, len(width))
+        sums: Any = np.zeros((2, weights.shape[1], math.ceil(nodes / _ROWS_PER_SUM), len(width)), here.dtype)
         paired: list[Any] = [None, None]
         for index in range(2):
-            np.multiply(current, terms[index, 0], out=totals[index])
-            if others is not None:
-                paired[index] = torch.empty(len(x), len(width), dtype=x.dtype).numpy()
-                _read_columns(others[index], begin, root, paired[index])
-                _sum_products(current, paired[index], sums[index, 0])
-        previous[:, :] = 0
+            torch.mul(current, weights[index, 0], out=totals[index])
+            if partners is not None:
+                paired[index] = _columns(partners[index], begin, end, width).numpy()
+                _sum_products(source.numpy(), paired[index], sums[index, 0])
+        into = [total.numpy() for total in totals]
         shares = _shares_of_rows(structure[0], len(width))
         for k in range(1, weights.shape[1]):
-            factor = current.dtype.type(-1 if k == 1 else -2)
+            factor = here.dtype.type(-1 if k == 1 else -2)
             arguments = (
-                *structure, factor, current, previous, totals[0], terms[0, k], paired[0], sums[0, k],
-                totals[1], terms[1, k], paired[1], sums[1, k], None, None, width,
+                *structure, factor, here, before, into[0], terms[0, k], paired[0], sums[0, k],
+                into[1], terms[1, k], paired[1], sums[1, k], None, None, root, width,
             )  # fmt: skip
             for_each(partial(_hop_on_share, arguments), shares)
-            current, previous = previous, current
-        for total, result in zip(totals, results, strict=True):
-            _write_columns(total, root, result.numpy()[:, :end], begin)
+            here, before = before, here
+        for total, one in zip(totals, results, strict=True):
+            torch.mul(total[:, : end - begin], torch.from_numpy(root)[:, None], out=one[:, begin:end])
         inner += torch.from_numpy(sums[..., : end - begin].sum(axis=(2, 3)))
-    return results[0], results[1], None if partners is None else inner
+    return result, None if partner is None else inner
+
+
+def _columns(signal: Tensor, begin: int, end: int, width: Width) -> Tensor:
+    """Some columns as a kernel reads them: in place, or a copy with zeros where there are fewer than a vector has."""
+    if end - begin == len(width) and signal.stride(1) == 1:
+        return signal[:, begin:end]
+    return torch.nn.functional.pad(signal[:, begin:end], (0, len(width) - (end - begin))).contiguous()
 
 
 def _groups(x: Tensor) -> Iterator[tuple[int, int, Width]]:
@@ -135,9 +148,9 @@ def _groups(x: Tensor) -> Iterator[tuple[int, int, Width]]:
         begin = end
 
 
-def _filled(weights: Tensor, dtype: torch.dtype, columns: int) -> np.ndarray:
+def _filled(weights: Tensor, columns: int) -> np.ndarray:
     """Weights ``[terms, K + 1]`` repeated for each column."""
-    return weights.detach().to(dtype)[..., None].repeat(1, 1, columns).numpy()
+    return weights[..., None].repeat(1, 1, columns).numpy()
 
 
 def _scales_and_structure(rows: CompressedRows, dtype: torch.dtype) -> tuple[np.ndarray, np.ndarray, tuple[Any, ...]]:
@@ -218,12 +231,14 @@ def _sum_products(left, right, sums):  # type: ignore[no-untyped-def]
 def _hop(  # type: ignore[no-untyped-def]
     row_start, neighbors, weights, inverse_degree,
     factor, current, previous, total, term, partner, sums,
-    other_total, other_term, other_partner, other_sums, added, other_added, width, begin, end,
+    other_total, other_term, other_partner, other_sums, added, other_added, row_scale, width, begin, end,
 ):  # fmt: skip
     """On some rows: ``previous`` becomes ``following = factor P current - previous``, ``total`` grows by
     ``term * following`` and ``sums`` by ``partner * following``, and the same for the others.
 
     Where there is something to be ``added``, times ``term``, it is part of ``following``, and there is no total.
+    Partners and what is added are signals as they are where ``row_scale`` says how to scale their rows; without it they
+    have been scaled before.
     """
     far = current.size * current.itemsize > _NEAR_BYTES
     weight = load(term, (0,), width)
@@ -253,17 +268,20 @@ def _hop(  # type: ignore[no-untyped-def]
         scale = splat(factor * inverse_degree[row], width)
         following = (even + odd) * scale - load(previous, (row, 0), width)
         if added is not None:
-            following = following + weight * load(added, (row, 0), width)
-            following = following + other_weight * load(other_added, (row, 0), width)
+            more = weight * load(added, (row, 0), width) + other_weight * load(other_added, (row, 0), width)
+            following = following + more * splat(row_scale[row], width)
         store(previous, (row, 0), following)
         if total is not None:
             store(total, (row, 0), load(total, (row, 0), width) + weight * following)
         if other_total is not None:
             store(other_total, (row, 0), load(other_total, (row, 0), width) + other_weight * following)
         block = row // _ROWS_PER_SUM
+        scaled = following
+        if row_scale is not None:
+            scaled = following * splat(row_scale[row], width)
         if partner is not None:
-            product = load(partner, (row, 0), width) * following
+            product = load(partner, (row, 0), width) * scaled
             store(sums, (block, 0), load(sums, (block, 0), width) + product)
         if other_partner is not None:
-            product = load(other_partner, (row, 0), width) * following
+            product = load(other_partner, (row, 0), width) * scaled
             store(other_sums, (block, 0), load(other_sums, (block, 0), width) + product)
