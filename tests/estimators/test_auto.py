@@ -232,6 +232,21 @@ def test_columns_in_different_units_are_standardized_by_every_member() -> None:
     assert "row" in {member.features for member in AutoMethod().portfolio(given)}
 
 
+def test_members_share_one_recurrence_where_vectors_would_be_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = planted_problem()
+
+    def forms() -> set[str]:
+        return {one.channels for one in AutoMethod().portfolio(problem) if hasattr(one, "channels")}
+
+    assert forms() == {"each"}
+    monkeypatch.setattr("unifilter.methods.auto._MOST_VECTORS", 1000)
+    assert forms() == {"shared"}
+    fitted = fit(AutoMethod(epochs=2, quality="fast"), problem)
+    assert {model.method.channels for _, _, model in fitted.model.members if hasattr(model.method, "channels")} <= {
+        "shared"
+    }
+
+
 def test_an_estimator_like_any_other() -> None:
     data = contextual_sbm(num_nodes=60, num_classes=3, homophily=0.9, num_features=6, signal=4.0)
     clf = NodeClassifier("auto", members=MEMBERS[:2], epochs=10).fit(data.graph, data.features, data.labels)

@@ -27,6 +27,9 @@ _MOST_MEMBERS = 64
 MOST_FOLDS = 20
 # If the standard deviations of columns differ by more than this factor, the columns are standardized for all members.
 WIDE_SPREAD = 1000.0
+# If the vectors of a factorization have more bytes than this, members of UniFilter's kind share one recurrence for all
+# columns: as accurate within a point, and an epoch takes a fraction of the time.
+_MOST_VECTORS = 1 << 30
 # With fewer validation nodes their scores say little about members and epochs, so that folds are used.
 _FEW_NODES = 100
 _FOLDS = 4
@@ -206,6 +209,8 @@ class AutoMethod(Method):
                 settings = {name: value for name, value in settings.items() if not name.endswith("dropout")}
             if "homophily" in known and not _has_homophily(problem):
                 settings["homophily"] = 0.5  # has no effect without edges
+            if "channels" in known and _vector_bytes(family, problem) > _MOST_VECTORS:
+                settings["channels"] = "shared"
             scaling = "standard" if _in_different_units(problem) else self.features
             if scaling != "raw":
                 settings["features"] = scaling
@@ -367,6 +372,12 @@ def _in_different_units(problem: Problem) -> bool:
     if dataset.table is not None or dataset.feature_scaling != "raw" or dataset.features.layout != torch.strided:
         return False
     return scale_spread(dataset.features) > WIDE_SPREAD
+
+
+def _vector_bytes(family: type[Method], problem: Problem) -> int:
+    """Size of the vectors of a factorization with the default number of hops."""
+    hops = next(field.default for field in dataclasses.fields(family) if field.name == "hops")
+    return 4 * problem.dataset.num_nodes * problem.num_features("raw") * (hops + 1)
 
 
 def _takes_directed(method: Method, problem: Problem) -> bool:
