@@ -376,7 +376,7 @@ def _in_different_units(problem: Problem) -> bool:
 
 def _vector_bytes(family: type[Method], problem: Problem) -> int:
     """Size of the vectors of a factorization with the default number of hops."""
-    hops = next(field.default for field in dataclasses.fields(family) if field.name == "hops")
+    hops: int = family().settings()["hops"]
     return 4 * problem.dataset.num_nodes * problem.num_features("raw") * (hops + 1)
 
 
