@@ -79,10 +79,11 @@ def _lanczos_block(
     alive = length > 0
     dimension.add_(alive)
     vectors[0] = torch.where(alive, x / length, 0.0)
+    previous = vectors[0]
     for hop in range(hops + 1):
         rest = propagate(vectors[hop])
         if hop > 0:
-            rest -= beta[hop - 1] * vectors[hop - 1]
+            rest -= beta[hop - 1] * previous
         alpha[hop] = (rest * vectors[hop]).sum(dim=0)
         if hop == hops:
             break
@@ -90,11 +91,12 @@ def _lanczos_block(
         length = torch.linalg.vector_norm(rest, dim=0)
         # Pythagoras: the three parts of P v_k are orthogonal.
         propagated = (length**2 + alpha[hop] ** 2 + (beta[hop - 1] ** 2 if hop > 0 else 0)).sqrt()
+        previous = vectors[hop]
         if reorthogonalize is not False:
             if reorthogonalize:
                 take_out(vectors[: hop + 1], rest, alive.nonzero().flatten())
             else:
-                orthogonality.restore(hop, rest, length, alive)
+                previous = orthogonality.restore(hop, rest, length, alive)
             length = torch.linalg.vector_norm(rest, dim=0)
             small = (alive & (length < SMALL_REST)).nonzero().flatten()
             if small.numel():

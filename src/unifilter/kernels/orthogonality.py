@@ -2,8 +2,9 @@
 
 In exact arithmetic the recurrence makes every vector orthogonal to all before it. With rounding it does not, and the
 loss grows from hop to hop. Simon's recurrence estimates it from the tridiagonal alone. Where it is too large, all
-earlier vectors are taken out of the new one, and out of the one before: the recurrence would bring back what that one
-keeps.
+earlier vectors are taken out of the new one. They are also taken out of the copy of the vector before that the
+recurrence goes on with, because it would bring back what that one keeps; the vector before itself stays as it is, so
+that vectors do not depend on how many hops follow.
 
 The loss grows along eigenvectors that the vectors contain already, and first along the one of eigenvalue 1, which is in
 nearly every signal. So when all vectors are taken out, that eigenvector is computed from them. While the estimated loss
@@ -48,19 +49,22 @@ class Orthogonality:
         # A product with a matrix of norm 1 rounds by about so much, however short the result is.
         self.noise = torch.full_like(self.here[0], self.epsilon)
 
-    def restore(self, hop: int, rest: Tensor, length: Tensor, alive: Tensor) -> None:
-        """Make ``rest``, which becomes vector ``hop + 1``, orthogonal where the estimate requires it."""
+    def restore(self, hop: int, rest: Tensor, length: Tensor, alive: Tensor) -> Tensor:
+        """Make ``rest``, which becomes vector ``hop + 1``, orthogonal where the estimate requires it.
+
+        Returns vector ``hop`` as the recurrence goes on with it.
+        """
+        current = self.vectors[hop]
         loss = self._estimate(hop, length.double())
         elsewhere = self._without_direction(self.here, hop + 1).abs().amax(dim=0)
         needed = alive & (loss > self.limit)
         known, all_others = (needed & (elsewhere <= self.limit)), (needed & ~(elsewhere <= self.limit))
-        # The last vector is followed by none.
-        both = hop + 1 < len(self.beta)
+        if needed.any():
+            current = current.clone()
         if known.any():
             chosen = known.nonzero().flatten()
             take_out(self.vectors[-1:], rest, chosen)
-            if both:
-                take_out(self.vectors[-1:], self.vectors[hop], chosen)
+            take_out(self.vectors[-1:], current, chosen)
             self.before[:hop, chosen] = self._without_direction(self.before, hop)[:, chosen]
             self.here[: hop + 1, chosen] = self._without_direction(self.here, hop + 1)[:, chosen]
         if all_others.any():
@@ -68,13 +72,14 @@ class Orthogonality:
             found = take_out(self.vectors[: hop + 1], rest, chosen).abs().amax(dim=0) / length[chosen].clamp(
                 min=self.epsilon
             )
-            if both:
+            take_out(self.vectors[:hop], current, chosen)
+            if hop + 1 < len(self.beta):
                 self._find_direction(hop, chosen)
-                take_out(self.vectors[:hop], self.vectors[hop], chosen)
             corrected = self.noise[chosen] * SAFETY * found / loss[chosen]
             self.noise[chosen] = corrected.clamp(self.epsilon / LARGEST_CORRECTION, self.epsilon * LARGEST_CORRECTION)
             self.before[:hop, chosen] = self.epsilon
             self.forget(hop, chosen)
+        return current
 
     def forget(self, hop: int, channels: Tensor) -> None:
         """Vector ``hop + 1`` has been made orthogonal to all others."""

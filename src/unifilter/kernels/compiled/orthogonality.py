@@ -72,8 +72,7 @@ def keep_orthogonal(  # type: ignore[no-untyped-def]
                 if chosen[column - first]:
                     loss_elsewhere = max(loss_elsewhere, _without(after, direction, column, hop + 1, False))
         only_known = loss_elsewhere <= limit
-        # The last vector is followed by none.
-        both = mode == WHERE_NEEDED and hop + 1 < hops
+        both = mode == WHERE_NEEDED
         if both and not only_known:
             for column in range(first, last):
                 if chosen[column - first]:
@@ -171,13 +170,13 @@ def _take_out(  # type: ignore[no-untyped-def]
 ):
     """Take the vectors ``lowest`` to ``stop`` out of the chosen columns of ``rest``, and renew its norms.
 
-    If ``both``, they are taken out of v_hop too, and all vectors so far are combined to the known direction. Returns
-    the largest share that was found.
+    If ``both``, they are taken out of ``current`` too, and all vectors so far are combined to the known direction.
+    v_hop itself stays what fewer hops would give. Returns the largest share that was found.
     """
     root, inverse_root, degree = roots
     nodes, count = rest.shape[0], stop - lowest
     lanes = BYTES // rest.itemsize
-    known, build = len(vectors) - 1, both and lowest == 0
+    known, build = len(vectors) - 1, both and lowest == 0 and hop + 2 < len(vectors)
     zero = splat(rest.dtype.type(0), BYTES)
     tail, tail_out = np.zeros((2, lanes), rest.dtype)
     # For `rest`, v_hop and the known direction: rows, and how much of each vector they have.
@@ -237,7 +236,6 @@ def _take_out(  # type: ignore[no-untyped-def]
             partial = partial + left * left * splat(degree[row], BYTES)
             if both:
                 cleaned = _load_vector(vectors, hop, row, first, tail) - load(rows_last, (row - start, 0), BYTES)
-                _store_vector(cleaned, vectors, hop, row, first, tail_out)
                 store(current, (row, first), cleaned * row_inverse)
             if build:
                 _store_vector(load(rows_known, (row - start, 0), BYTES), vectors, known, row, first, tail_out)
