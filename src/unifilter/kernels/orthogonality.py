@@ -24,7 +24,8 @@ from torch import Tensor
 LARGEST_LOSS = 0.1
 # How an estimate is corrected by the loss that is found: to be safe, by so much less.
 SAFETY = 2
-# The correction at most, up or down: what was found once may have been luck.
+# The correction at most. Little loss in one channel may be luck, so here it only raises the estimate; the compiled path
+# also lowers it, by the largest loss of many columns.
 LARGEST_CORRECTION = 4
 
 
@@ -76,7 +77,7 @@ class Orthogonality:
             if hop + 1 < len(self.beta):
                 self._find_direction(hop, chosen)
             corrected = self.noise[chosen] * SAFETY * found / loss[chosen]
-            self.noise[chosen] = corrected.clamp(self.epsilon / LARGEST_CORRECTION, self.epsilon * LARGEST_CORRECTION)
+            self.noise[chosen] = corrected.clamp(self.epsilon, self.epsilon * LARGEST_CORRECTION)
             self.before[:hop, chosen] = self.epsilon
             self.forget(hop, chosen)
         return current

@@ -11,6 +11,8 @@ from unifilter.kernels.small_rests import SMALL_REST
 
 # Rows summed in the signal's own precision before the sum goes to a double-precision total.
 ROWS_PER_SUM = 64
+# The largest loss of so many columns is not small by luck.
+_MANY = 16
 NEVER, WHERE_NEEDED, ALWAYS = 0, 1, 2
 
 
@@ -87,7 +89,8 @@ def keep_orthogonal(  # type: ignore[no-untyped-def]
                 _without(after, direction, column, hop + 1, True)
         else:
             corrected = noise[group] * SAFETY * found / loss
-            noise[group] = min(max(corrected, epsilon / LARGEST_CORRECTION), epsilon * LARGEST_CORRECTION)
+            least = epsilon / LARGEST_CORRECTION if chosen.sum() >= _MANY else epsilon
+            noise[group] = min(max(corrected, least), epsilon * LARGEST_CORRECTION)
             before[:hop, first:last] = epsilon
             after[: hop + 1, first:last] = epsilon
     small = False
