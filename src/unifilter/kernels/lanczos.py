@@ -11,11 +11,9 @@ from unifilter._internal.columns import dense_columns
 from unifilter._internal.scaling import power_of_two
 from unifilter.kernels.backend import use_compiled
 from unifilter.kernels.compressed_rows import CompressedRows
+from unifilter.kernels.orthogonality import Orthogonality, take_out
 from unifilter.kernels.small_rests import SMALL_REST, settle_dimensions
 
-# While a vector keeps less of every earlier one than half of the digits, the tridiagonal is as accurate as if nothing
-# were kept. A tenth of that, because the estimate can be too low by a small factor.
-LARGEST_LOSS = 0.1
 # Below this multiple of the machine precision nothing is told from rounding, however little of a vector propagates.
 NOISE_FLOOR = 64
 # Vectors [hops+1, n, d], alpha [hops+1, d], beta [hops, d], norm [d] and dimension [d].
@@ -72,8 +70,7 @@ def _lanczos_block(
 ) -> None:
     hops = beta.shape[0]
     epsilon = torch.finfo(x.dtype).eps
-    rounding = RoundingEstimate(hops, alpha, beta, epsilon)
-    owed = torch.zeros_like(dimension, dtype=torch.bool)
+    orthogonality = Orthogonality(vectors, alpha, beta)
     # Near 1 no square over- or underflows.
     scale = power_of_two(x.abs().amax(dim=0))
     x = x / scale
@@ -82,10 +79,11 @@ def _lanczos_block(
     alive = length > 0
     dimension.add_(alive)
     vectors[0] = torch.where(alive, x / length, 0.0)
+    previous = vectors[0]
     for hop in range(hops + 1):
         rest = propagate(vectors[hop])
         if hop > 0:
-            rest -= beta[hop - 1] * vectors[hop - 1]
+            rest -= beta[hop - 1] * previous
         alpha[hop] = (rest * vectors[hop]).sum(dim=0)
         if hop == hops:
             break
@@ -93,60 +91,21 @@ def _lanczos_block(
         length = torch.linalg.vector_norm(rest, dim=0)
         # Pythagoras: the three parts of P v_k are orthogonal.
         propagated = (length**2 + alpha[hop] ** 2 + (beta[hop - 1] ** 2 if hop > 0 else 0)).sqrt()
+        previous = vectors[hop]
         if reorthogonalize is not False:
-            needed = rounding.step(hop, length)
-            chosen = ((needed | owed | bool(reorthogonalize)) & alive).nonzero().flatten()
-            if chosen.numel():
-                _take_out(vectors[: hop + 1], rest, chosen)
-                length = torch.linalg.vector_norm(rest, dim=0)
-                rounding.forget(hop, chosen)
-            # The recurrence brings back what the two vectors before kept: two in a row are cleaned.
-            owed = needed & ~owed
+            if reorthogonalize:
+                take_out(vectors[: hop + 1], rest, alive.nonzero().flatten())
+            else:
+                previous = orthogonality.restore(hop, rest, length, alive)
+            length = torch.linalg.vector_norm(rest, dim=0)
             small = (alive & (length < SMALL_REST)).nonzero().flatten()
             if small.numel():
                 for _ in range(2):
-                    _take_out(vectors[: hop + 1], rest, small)
+                    take_out(vectors[: hop + 1], rest, small)
                 length = torch.linalg.vector_norm(rest, dim=0)
-                rounding.forget(hop, small)
+                orthogonality.forget(hop, small)
         # The same rule, for the same reason, as in the fused kernel.
         alive = alive & (length > 4 * epsilon**0.5 * propagated) & (length > NOISE_FLOOR * epsilon)
         dimension.add_(alive)
         beta[hop] = torch.where(alive, length, 0.0)
         vectors[hop + 1] = torch.where(alive, rest / length, 0.0)
-
-
-def _take_out(earlier: Tensor, block: Tensor, channels: Tensor) -> None:
-    """Make some channels of a block orthogonal to earlier vectors."""
-    vectors = earlier[:, :, channels]
-    kept = torch.einsum("knc,nc->kc", vectors, block[:, channels])
-    block[:, channels] -= torch.einsum("knc,kc->nc", vectors, kept)
-
-
-class RoundingEstimate:
-    """Simon's recurrence: what each new vector keeps of the vectors before it, from the tridiagonal alone."""
-
-    def __init__(self, hops: int, alpha: Tensor, beta: Tensor, epsilon: float) -> None:
-        self.alpha, self.beta, self.epsilon = alpha, beta, epsilon
-        self.before, self.here = (alpha.new_zeros((hops + 2, alpha.shape[1])) for _ in range(2))
-        self.here[0] = 1
-
-    def step(self, hop: int, length: Tensor) -> Tensor:
-        """Channels whose vector ``hop + 1`` must be made orthogonal again."""
-        # A product with a matrix of norm 1 rounds by so much, however short the result is.
-        noise = torch.tensor(self.epsilon).to(length)
-        after = torch.zeros_like(self.here)
-        kept = self.beta[:hop] * self.here[1 : hop + 1] + (self.alpha[:hop] - self.alpha[hop]) * self.here[:hop]
-        if hop > 0:
-            kept[1:] += self.beta[: hop - 1] * self.here[: hop - 1]
-            kept -= self.beta[hop - 1] * self.before[:hop]
-        kept += torch.where(kept >= 0, noise, -noise)
-        after[:hop] = kept / length
-        after[hop] = noise / length
-        after[hop + 1] = 1
-        worst = after[: hop + 1].abs().amax(dim=0)
-        self.before, self.here = self.here, after
-        needed: Tensor = (length <= noise) | (worst > LARGEST_LOSS * self.epsilon**0.5)
-        return needed
-
-    def forget(self, hop: int, channels: Tensor) -> None:
-        self.here[: hop + 1, channels] = self.epsilon

@@ -25,10 +25,9 @@ from unifilter.kernels.compiled.lanes import (
     splat,
     store,
 )
-from unifilter.kernels.compiled.orthogonality import ROWS_PER_SUM, estimate_rounding, reorthogonalize
+from unifilter.kernels.compiled.orthogonality import ALWAYS, NEVER, ROWS_PER_SUM, WHERE_NEEDED, keep_orthogonal
 from unifilter.kernels.compressed_rows import CompressedRows
 from unifilter.kernels.lanczos import NOISE_FLOOR, Parts
-from unifilter.kernels.small_rests import SMALL_REST
 from unifilter.kernels.threads import for_each
 
 # Wide enough for long contiguous writes, narrow enough that two vectors of a few thousand nodes stay in cache.
@@ -63,7 +62,7 @@ def lanczos_compiled(
 
     structure = _structure(rows, x.dtype)
     fill = _filler(x)
-    mode = {False: _NEVER, None: _WHERE_NEEDED, True: _ALWAYS}[reorthogonalize]
+    mode = {False: NEVER, None: WHERE_NEEDED, True: ALWAYS}[reorthogonalize]
 
     def factorize_block(start: int) -> None:
         columns = slice(start, min(start + width, channels))
@@ -139,9 +138,6 @@ def _fill_sparse(column_start, rows, values, start, stop, block):  # type: ignor
             block[rows[entry], column - start] += values[entry]
 
 
-_NEVER, _WHERE_NEEDED, _ALWAYS = 0, 1, 2
-
-
 @compile_kernel
 def _lanczos_block(  # type: ignore[no-untyped-def]
     row_start, neighbors, weights, root_degree, degree, inverse_degree,
@@ -149,7 +145,7 @@ def _lanczos_block(  # type: ignore[no-untyped-def]
 ):  # fmt: skip
     hops, columns, padded = beta.shape[0], beta.shape[1], current.shape[1]
     lanes = BYTES // current.itemsize
-    inverse_root = root_degree * inverse_degree
+    roots = (root_degree, root_degree * inverse_degree, degree)
     epsilon = np.finfo(current.dtype).eps
     # A rest below this share of the vector before orthogonalization has lost half its digits to cancellation: it is
     # noise, and the space is exhausted. (At ten hops on Cora and Citeseer true rests stay above 1e-2, noise below
@@ -158,10 +154,8 @@ def _lanczos_block(  # type: ignore[no-untyped-def]
     # `current` holds v_k / sqrt(degree) before its normalization: times `scale` it is v_k / sqrt(degree).
     # `previous` likewise holds v_{k-1}: times `carry` it is beta_{k-1} v_{k-1} / sqrt(degree).
     scale, carry, shift = np.zeros((3, padded), current.dtype)
-    rounding = np.zeros((3, hops + 2, padded))
-    chosen, propagated = np.zeros(padded, np.bool_), np.zeros(padded)
-    # For each vector of columns: whether the one it is followed by must be cleaned too.
-    owed = np.zeros(padded // lanes, np.bool_)
+    kept, direction = np.zeros((3, hops + 2, padded)), np.zeros((hops + 1, padded))
+    noise, propagated = np.full(padded // lanes, np.float64(epsilon)), np.zeros(padded)
 
     length, exponent = _lengths(current)
     for column in range(columns):
@@ -187,44 +181,13 @@ def _lanczos_block(  # type: ignore[no-untyped-def]
             propagated[column] = residual[column] + np.float64(alpha[hop, column]) ** 2
             if hop > 0:
                 propagated[column] += np.float64(beta[hop - 1, column]) ** 2
-        if mode != _NEVER:
+        if mode != NEVER:
             for first in range(0, columns, lanes):
-                # All columns of a vector together: cleaning one reads the others anyway, and cleaned together they
-                # need it together the next time.
                 last = min(columns, first + lanes)
-                need = mode == _ALWAYS
-                for column in range(first, last):
-                    chosen[column] = dimension[column] == hop + 1
-                    if chosen[column]:
-                        need |= estimate_rounding(rounding, column, hop, alpha, beta, residual, epsilon)
-                if need or owed[first // lanes]:
-                    reorthogonalize(
-                        vectors[: hop + 1], previous, root_degree, inverse_root, degree, chosen, residual, first, last
-                    )
-                    rounding[hop % 3, : hop + 1, first:last] = epsilon
-                # The recurrence brings back what the two vectors before kept: two in a row are cleaned.
-                owed[first // lanes] = need and not owed[first // lanes]
-                small = False
-                for column in range(first, last):
-                    chosen[column] = dimension[column] == hop + 1 and residual[column] < SMALL_REST**2
-                    small |= chosen[column]
-                if small:
-                    # Rounding is large beside them: twice more is enough.
-                    for _ in range(2):
-                        reorthogonalize(
-                            vectors[: hop + 1],
-                            previous,
-                            root_degree,
-                            inverse_root,
-                            degree,
-                            chosen,
-                            residual,
-                            first,
-                            last,
-                        )
-                    for column in range(first, last):
-                        if chosen[column]:
-                            rounding[hop % 3, : hop + 1, column] = epsilon
+                keep_orthogonal(
+                    mode, hop, vectors, current, scale, previous, roots, alpha, beta, dimension, residual, kept,
+                    noise, direction, first, last,
+                )  # fmt: skip
         for column in range(columns):
             rest = np.sqrt(residual[column])
             carry[column] = 0
