@@ -16,7 +16,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -370,7 +370,11 @@ def run_stage(options: argparse.Namespace, work: str) -> dict[str, Any]:
     if options.stage == "growth":
         return _growth(run, work, options)
     if options.stage == "order":
-        return {"sizes": _orders(run, work, {**size, "channels": options.channels}, options.memory_limit, local=True)}
+        return {
+            "sizes": _orders(
+                run, work, {**size, "channels": options.channels}, options.memory_limit, options.orders, local=True
+            )
+        }
     if options.stage == "end-to-end":
         return run("end_to_end", work=work, **common)
     if options.stage == "rivals":
@@ -410,11 +414,16 @@ def _store(run: Callable[..., dict[str, Any]], work: str, options: argparse.Name
 
 
 def _orders(
-    run: Callable[..., dict[str, Any]], work: str, size: dict[str, Any], memory_limit: str, local: bool = False
+    run: Callable[..., dict[str, Any]],
+    work: str,
+    size: dict[str, Any],
+    memory_limit: str,
+    orders: Sequence[str],
+    local: bool = False,
 ) -> list[dict[str, Any]]:
     """A graph in the order of its nodes and in others."""
     found = []
-    for order in (None, "degree", "rcm"):
+    for order in (None, *orders):
         own = Path(work) / f"order-{order}"
         own.mkdir()
         one = {"work": str(own), **size, "order": order}
@@ -429,7 +438,7 @@ def _growth(run: Callable[..., dict[str, Any]], work: str, options: argparse.Nam
     found, edges = [], options.smallest
     while edges <= options.edges:
         one = {"nodes": max(edges // 10, 100), "edges": edges, "channels": options.channels}
-        found += _orders(run, work, one, options.memory_limit)
+        found += _orders(run, work, one, options.memory_limit, options.orders)
         edges *= 10
     plain = [one for one in found if one["order"] is None]
     slope = np.polyfit(*(np.log([one[key] for one in plain]) for key in ("entries", "seconds")), 1)[0]
@@ -460,6 +469,9 @@ def main() -> None:
     parser.add_argument("--memory-limit")
     parser.add_argument("--smallest", type=int, default=1_000_000, help="edges of the smallest graph of growth")
     parser.add_argument("--shrink", type=int, default=1, help="divide the sizes of paper and wide by this")
+    parser.add_argument(
+        "--orders", nargs="*", default=["degree", "rcm"], help="of growth and order: orders of the rows to measure too"
+    )
     parser.add_argument("--epochs", type=int, default=5)
     parser.add_argument("--batch-size", type=int, help="of paper and wide; by default 10,000 and 2,000")
     parser.add_argument("--out", type=Path, default=RESULTS)
