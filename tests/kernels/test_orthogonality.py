@@ -34,7 +34,7 @@ def test_vectors_are_taken_out_of_the_last_two_and_the_known_direction_is_comput
     before = vectors[hop].copy()
     found = compiled._take_out(
         vectors, 0, 3, hop, True, current, scale, rest, (root, 1 / root, degree), chosen, residual, direction, 0,
-        columns,
+        columns, (0,) * lanes,
     )  # fmt: skip
 
     expected = signal - np.where(chosen[:columns], kept[0] * vectors[0] + kept[1] * vectors[1] + kept[2] * before, 0)

@@ -188,10 +188,15 @@ def factorize_each(
 
 
 def lanczos_on(
-    graph: Graph, x: Tensor, hops: int, reorthogonalize: bool | None, columns_per_block: int | None = None
+    graph: Graph,
+    x: Tensor,
+    hops: int,
+    reorthogonalize: bool | None,
+    columns_per_block: int | None = None,
+    signals: int | None = None,
 ) -> Parts:
     """:func:`unifilter.kernels.lanczos.lanczos` on the rows of a graph in the order in which they are stored."""
-    parts = lanczos(graph.stored_rows, graph.in_stored_order(x), hops, reorthogonalize, columns_per_block)
+    parts = lanczos(graph.stored_rows, graph.in_stored_order(x), hops, reorthogonalize, columns_per_block, signals)
     ordered = None
     for vector in parts[0]:
         # One vector at a time, which takes no more work space than the recurrence did.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -18,16 +19,27 @@ from unifilter.kernels.small_rests import SMALL_REST, settle_dimensions
 NOISE_FLOOR = 64
 # Vectors [hops+1, n, d], alpha [hops+1, d], beta [hops, d], norm [d] and dimension [d].
 Parts = tuple[Tensor, Tensor, Tensor, Tensor, Tensor]
+Factor = Callable[[CompressedRows, Tensor, int, "bool | None", "int | None"], Parts]
 
 
 def lanczos(
-    rows: CompressedRows, x: Tensor, hops: int, reorthogonalize: bool | None, columns_per_block: int | None
+    rows: CompressedRows,
+    x: Tensor,
+    hops: int,
+    reorthogonalize: bool | None,
+    columns_per_block: int | None,
+    signals: int | None = None,
 ) -> Parts:
-    """Vectors and tridiagonal of each column of ``x [n, d]``, dense or CSC; see :func:`unifilter.factorize`."""
+    """Vectors and tridiagonal of each column of ``x [n, d]``, dense or CSC; see :func:`unifilter.factorize`.
+
+    ``signals`` is the number of columns that those of ``x`` are a part of. It decides how columns are grouped, so that
+    blocks give the same bits as all columns together.
+    """
+    factor: Factor = lanczos_torch
     if use_compiled(x):
-        from unifilter.kernels.compiled.lanczos import lanczos_compiled as factor
-    else:
-        factor = lanczos_torch
+        from unifilter.kernels.compiled.lanczos import lanczos_compiled
+
+        factor = partial(lanczos_compiled, signals=signals or x.shape[1])
     parts = factor(rows, x, hops, reorthogonalize, columns_per_block)
     settle_dimensions(rows, x, parts, lambda columns: factor(rows, columns, hops, reorthogonalize, None))
     return parts

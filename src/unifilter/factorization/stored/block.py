@@ -19,7 +19,7 @@ from unifilter.kernels.lanczos import Parts
 
 def compute_block(graph: Graph, columns: FeatureColumns, key: StoreKey, span: tuple[int, int]) -> Parts:
     """The factorization of some columns."""
-    parts = lanczos_on(graph, columns.block(*span), key.hops, key.reorthogonalize)
+    parts = lanczos_on(graph, columns.block(*span), key.hops, key.reorthogonalize, signals=columns.shape[1])
     check_lengths(parts[3], span[0])
     return parts
 

@@ -19,6 +19,7 @@ from unifilter.kernels.compiled.compiling import compile_inline, compile_kernel
 from unifilter.kernels.compiled.lanes import (
     BYTES,
     NEIGHBORS_AHEAD,
+    Width,
     load,
     prefetch_for_reading,
     prefetch_for_writing,
@@ -40,7 +41,12 @@ _ROWS_AHEAD = 8
 
 
 def lanczos_compiled(
-    rows: CompressedRows, x: Tensor, hops: int, reorthogonalize: bool | None, columns_per_block: int | None
+    rows: CompressedRows,
+    x: Tensor,
+    hops: int,
+    reorthogonalize: bool | None,
+    columns_per_block: int | None,
+    signals: int | None = None,
 ) -> Parts:
     """See :func:`unifilter.kernels.lanczos.lanczos`."""
     nodes, channels = x.shape
@@ -51,7 +57,8 @@ def lanczos_compiled(
     norm, dimension = np.zeros(channels, dtype), np.zeros(channels, np.int64)
 
     threads = torch.get_num_threads()
-    lanes = BYTES // dtype.itemsize
+    vector = _vector_width(signals or channels, dtype.itemsize)
+    lanes = len(vector)
     # Whole vectors of columns, always the same ones: so the width of a block cannot change the result.
     width = columns_per_block or _default_width(channels, dtype.itemsize, threads)
     width = math.ceil(width / lanes) * lanes
@@ -73,6 +80,7 @@ def lanczos_compiled(
             current,
             previous,
             mode,
+            vector,
             vectors[:, :, columns],
             alpha[:, columns],
             beta[:, columns],
@@ -83,6 +91,14 @@ def lanczos_compiled(
 
     for_each(factorize_block, starts)
     return tuple(torch.from_numpy(part) for part in (vectors, alpha, beta, norm, dimension))  # type: ignore[return-value]
+
+
+def _vector_width(signals: int, itemsize: int) -> Width:
+    """Width of a vector of columns. It depends on the signals alone, and so do the results.
+
+    Few columns are divided into two vectors, for two threads; for many, longer vectors are faster.
+    """
+    return (0,) * ((BYTES if signals * itemsize > BYTES else BYTES // 2) // itemsize)
 
 
 def _default_width(channels: int, itemsize: int, threads: int) -> int:
@@ -141,10 +157,9 @@ def _fill_sparse(column_start, rows, values, start, stop, block):  # type: ignor
 @compile_kernel
 def _lanczos_block(  # type: ignore[no-untyped-def]
     row_start, neighbors, weights, root_degree, degree, inverse_degree,
-    current, previous, mode, vectors, alpha, beta, norm, dimension,
+    current, previous, mode, vector, vectors, alpha, beta, norm, dimension,
 ):  # fmt: skip
-    hops, columns, padded = beta.shape[0], beta.shape[1], current.shape[1]
-    lanes = BYTES // current.itemsize
+    hops, columns, padded, lanes = beta.shape[0], beta.shape[1], current.shape[1], len(vector)
     roots = (root_degree, root_degree * inverse_degree, degree)
     epsilon = np.finfo(current.dtype).eps
     # A rest below this share of the vector before orthogonalization has lost half its digits to cancellation: it is
@@ -168,12 +183,12 @@ def _lanczos_block(  # type: ignore[no-untyped-def]
 
     for hop in range(hops + 1):
         projection = _product_pass(
-            row_start, neighbors, weights, degree, inverse_degree, current, previous, scale, carry, columns
+            row_start, neighbors, weights, degree, inverse_degree, current, previous, scale, carry, columns, vector
         )
         for column in range(columns):
             alpha[hop, column] = projection[column] * scale[column]
             shift[column] = alpha[hop, column] * scale[column]
-        residual = _update_pass(current, previous, scale, shift, degree, root_degree, vectors[hop], columns)
+        residual = _update_pass(current, previous, scale, shift, degree, root_degree, vectors[hop], columns, vector)
         if hop == hops:
             break
         for column in range(columns):
@@ -186,7 +201,7 @@ def _lanczos_block(  # type: ignore[no-untyped-def]
                 last = min(columns, first + lanes)
                 keep_orthogonal(
                     mode, hop, vectors, current, scale, previous, roots, alpha, beta, dimension, residual, kept,
-                    noise, direction, first, last,
+                    noise, direction, first, last, vector,
                 )  # fmt: skip
         for column in range(columns):
             rest = np.sqrt(residual[column])
@@ -269,37 +284,39 @@ def _neighbor_sum(row_start, neighbors, weights, block, row, column, far, zero):
 
 @compile_kernel
 def _product_pass(  # type: ignore[no-untyped-def]
-    row_start, neighbors, weights, degree, inverse_degree, current, previous, scale, carry, columns
+    row_start, neighbors, weights, degree, inverse_degree, current, previous, scale, carry, columns, vector
 ):
     """``previous`` becomes P v_k - beta v_{k-1}; returns its product with ``current``."""
     nodes = current.shape[0]
-    lanes = BYTES // current.itemsize
+    lanes = len(vector)
     padded = -(-columns // lanes) * lanes
     projection = np.zeros(current.shape[1])
     far = current.size * current.itemsize > _NEAR_BYTES
     partial = np.zeros((1, padded), current.dtype)
-    zero = splat(current.dtype.type(0), BYTES)
+    zero = splat(current.dtype.type(0), vector)
     for first in range(0, nodes, ROWS_PER_SUM):
         partial[:, :] = 0
         for row in range(first, min(nodes, first + ROWS_PER_SUM)):
-            row_degree, row_inverse = splat(degree[row], BYTES), splat(inverse_degree[row], BYTES)
+            row_degree, row_inverse = splat(degree[row], vector), splat(inverse_degree[row], vector)
             for column in range(0, padded, lanes):
                 total = _neighbor_sum(row_start, neighbors, weights, current, row, column, far, zero)
-                product = total * load(scale, (column,), BYTES) * row_inverse
-                rest = product - load(carry, (column,), BYTES) * load(previous, (row, column), BYTES)
+                product = total * load(scale, (column,), vector) * row_inverse
+                rest = product - load(carry, (column,), vector) * load(previous, (row, column), vector)
                 store(previous, (row, column), rest)
-                projected = rest * load(current, (row, column), BYTES) * row_degree
-                store(partial, (0, column), load(partial, (0, column), BYTES) + projected)
+                projected = rest * load(current, (row, column), vector) * row_degree
+                store(partial, (0, column), load(partial, (0, column), vector) + projected)
         for column in range(padded):
             projection[column] += partial[0, column]
     return projection
 
 
 @compile_kernel
-def _update_pass(current, previous, scale, shift, degree, root_degree, vector, columns):  # type: ignore[no-untyped-def]
-    """Writes v_k to ``vector``, takes it out of ``previous`` and returns the squared norm of what remains."""
+def _update_pass(  # type: ignore[no-untyped-def]
+    current, previous, scale, shift, degree, root_degree, result, columns, vector
+):
+    """Writes v_k to ``result``, takes it out of ``previous`` and returns the squared norm of what remains."""
     nodes = current.shape[0]
-    lanes = BYTES // current.itemsize
+    lanes = len(vector)
     padded = -(-columns // lanes) * lanes
     whole = columns // lanes * lanes
     squared = np.zeros(current.shape[1])
@@ -308,22 +325,22 @@ def _update_pass(current, previous, scale, shift, degree, root_degree, vector, c
     for first in range(0, nodes, ROWS_PER_SUM):
         partial[:, :] = 0
         for row in range(first, min(nodes, first + ROWS_PER_SUM)):
-            row_degree, row_root = splat(degree[row], BYTES), splat(root_degree[row], BYTES)
+            row_degree, row_root = splat(degree[row], vector), splat(root_degree[row], vector)
             if row + _ROWS_AHEAD < nodes:
                 for column in range(0, columns, lanes // 2):
-                    prefetch_for_writing(vector, (row + _ROWS_AHEAD, column))
+                    prefetch_for_writing(result, (row + _ROWS_AHEAD, column))
             for column in range(0, padded, lanes):
-                here = load(current, (row, column), BYTES)
-                value = here * load(scale, (column,), BYTES) * row_root
+                here = load(current, (row, column), vector)
+                value = here * load(scale, (column,), vector) * row_root
                 if column < whole:
-                    store(vector, (row, column), value)
+                    store(result, (row, column), value)
                 else:
                     store(tail, (0, 0), value)
-                rest = load(previous, (row, column), BYTES) - load(shift, (column,), BYTES) * here
+                rest = load(previous, (row, column), vector) - load(shift, (column,), vector) * here
                 store(previous, (row, column), rest)
-                store(partial, (0, column), load(partial, (0, column), BYTES) + rest * rest * row_degree)
+                store(partial, (0, column), load(partial, (0, column), vector) + rest * rest * row_degree)
             for column in range(whole, columns):
-                vector[row, column] = tail[0, column - whole]
+                result[row, column] = tail[0, column - whole]
         for column in range(padded):
             squared[column] += partial[0, column]
     return squared

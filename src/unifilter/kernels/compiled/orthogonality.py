@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from unifilter.kernels.compiled.compiling import compile_inline, compile_kernel
-from unifilter.kernels.compiled.lanes import BYTES, load, splat, store
+from unifilter.kernels.compiled.lanes import load, splat, store
 from unifilter.kernels.orthogonality import LARGEST_CORRECTION, LARGEST_LOSS, SAFETY
 from unifilter.kernels.small_rests import SMALL_REST
 
@@ -34,6 +34,7 @@ def keep_orthogonal(  # type: ignore[no-untyped-def]
     direction,
     first,
     last,
+    width,
 ):
     """Make columns ``first`` to ``last`` of ``rest``, which becomes v_{hop+1}, orthogonal where rounding requires it.
 
@@ -57,8 +58,9 @@ def keep_orthogonal(  # type: ignore[no-untyped-def]
         direction: Coefficients of the known direction, ``[hops + 1, columns]``; zero before there is one.
         first: The first column.
         last: The column after the last one.
+        width: Width of a vector of columns.
     """
-    hops, lanes = beta.shape[0], BYTES // rest.itemsize
+    hops, lanes = beta.shape[0], len(width)
     epsilon = np.float64(np.finfo(rest.dtype).eps)
     limit = LARGEST_LOSS * np.sqrt(epsilon)
     before, after, group = kept[(hop + 2) % 3], kept[hop % 3], first // lanes
@@ -81,8 +83,9 @@ def keep_orthogonal(  # type: ignore[no-untyped-def]
                     _find_direction(direction, column, hop, alpha, beta, limit)
         lowest, stop = (hops, hops + 1) if only_known else (0, hop + 1)
         found = _take_out(
-            vectors, lowest, stop, hop, both, current, scale, rest, roots, chosen, residual, direction, first, last
-        )
+            vectors, lowest, stop, hop, both, current, scale, rest, roots, chosen, residual, direction, first, last,
+            width,
+        )  # fmt: skip
         if only_known:
             for column in range(first, last):
                 _without(before, direction, column, hop, True)
@@ -101,8 +104,9 @@ def keep_orthogonal(  # type: ignore[no-untyped-def]
         # Rounding is large beside them: twice more is enough.
         for _ in range(2):
             _take_out(
-                vectors, 0, hop + 1, hop, False, current, scale, rest, roots, chosen, residual, direction, first, last
-            )
+                vectors, 0, hop + 1, hop, False, current, scale, rest, roots, chosen, residual, direction, first,
+                last, width,
+            )  # fmt: skip
         for column in range(first, last):
             if chosen[column - first]:
                 after[: hop + 1, column] = epsilon
@@ -169,7 +173,7 @@ def _find_direction(direction, column, hop, alpha, beta, limit):  # type: ignore
 
 @compile_kernel
 def _take_out(  # type: ignore[no-untyped-def]
-    vectors, lowest, stop, hop, both, current, scale, rest, roots, chosen, residual, direction, first, last
+    vectors, lowest, stop, hop, both, current, scale, rest, roots, chosen, residual, direction, first, last, width
 ):
     """Take the vectors ``lowest`` to ``stop`` out of the chosen columns of ``rest``, and renew its norms.
 
@@ -178,9 +182,9 @@ def _take_out(  # type: ignore[no-untyped-def]
     """
     root, inverse_root, degree = roots
     nodes, count = rest.shape[0], stop - lowest
-    lanes = BYTES // rest.itemsize
+    lanes = len(width)
     known, build = len(vectors) - 1, both and lowest == 0 and hop + 2 < len(vectors)
-    zero = splat(rest.dtype.type(0), BYTES)
+    zero = splat(rest.dtype.type(0), width)
     tail, tail_out = np.zeros((2, lanes), rest.dtype)
     # For `rest`, v_hop and the known direction: rows, and how much of each vector they have.
     rows, rows_last, rows_known = np.zeros((3, ROWS_PER_SUM, lanes), rest.dtype)
@@ -189,16 +193,16 @@ def _take_out(  # type: ignore[no-untyped-def]
     for start in range(0, nodes, ROWS_PER_SUM):
         end = min(nodes, start + ROWS_PER_SUM)
         for row in range(start, end):
-            store(rows, (row - start, 0), load(rest, (row, first), BYTES) * splat(root[row], BYTES))
+            store(rows, (row - start, 0), load(rest, (row, first), width) * splat(root[row], width))
             if both:
-                store(rows_last, (row - start, 0), _load_vector(vectors, hop, row, first, tail))
+                store(rows_last, (row - start, 0), _load_vector(vectors, hop, row, first, tail, width))
         for other in range(count):
             partial = partial_last = zero
             for row in range(start, end):
-                vector = _load_vector(vectors, lowest + other, row, first, tail)
-                partial = partial + vector * load(rows, (row - start, 0), BYTES)
+                vector = _load_vector(vectors, lowest + other, row, first, tail, width)
+                partial = partial + vector * load(rows, (row - start, 0), width)
                 if both:
-                    partial_last = partial_last + vector * load(rows_last, (row - start, 0), BYTES)
+                    partial_last = partial_last + vector * load(rows_last, (row - start, 0), width)
             store(share, (other, 0), partial)
             store(share_last, (other, 0), partial_last)
         total += share
@@ -221,27 +225,27 @@ def _take_out(  # type: ignore[no-untyped-def]
         rows_last[:, :] = 0
         rows_known[:, :] = 0
         for other in range(count):
-            of_rest, of_last = load(share, (other, 0), BYTES), load(share_last, (other, 0), BYTES)
-            of_known = load(share_known, (other, 0), BYTES)
+            of_rest, of_last = load(share, (other, 0), width), load(share_last, (other, 0), width)
+            of_known = load(share_known, (other, 0), width)
             for row in range(start, end):
-                vector = _load_vector(vectors, lowest + other, row, first, tail)
+                vector = _load_vector(vectors, lowest + other, row, first, tail, width)
                 place = (row - start, 0)
-                store(rows, place, load(rows, place, BYTES) + of_rest * vector)
+                store(rows, place, load(rows, place, width) + of_rest * vector)
                 if both:
-                    store(rows_last, place, load(rows_last, place, BYTES) + of_last * vector)
+                    store(rows_last, place, load(rows_last, place, width) + of_last * vector)
                 if build:
-                    store(rows_known, place, load(rows_known, place, BYTES) + of_known * vector)
+                    store(rows_known, place, load(rows_known, place, width) + of_known * vector)
         partial = zero
         for row in range(start, end):
-            row_inverse = splat(inverse_root[row], BYTES)
-            left = load(rest, (row, first), BYTES) - load(rows, (row - start, 0), BYTES) * row_inverse
+            row_inverse = splat(inverse_root[row], width)
+            left = load(rest, (row, first), width) - load(rows, (row - start, 0), width) * row_inverse
             store(rest, (row, first), left)
-            partial = partial + left * left * splat(degree[row], BYTES)
+            partial = partial + left * left * splat(degree[row], width)
             if both:
-                cleaned = _load_vector(vectors, hop, row, first, tail) - load(rows_last, (row - start, 0), BYTES)
+                cleaned = _load_vector(vectors, hop, row, first, tail, width) - load(rows_last, (row - start, 0), width)
                 store(current, (row, first), cleaned * row_inverse)
             if build:
-                _store_vector(load(rows_known, (row - start, 0), BYTES), vectors, known, row, first, tail_out)
+                _store_vector(load(rows_known, (row - start, 0), width), vectors, known, row, first, tail_out)
         store(rows, (0, 0), partial)
         squared += rows[0]
     for column in range(first, last):
@@ -253,13 +257,13 @@ def _take_out(  # type: ignore[no-untyped-def]
 
 
 @compile_inline
-def _load_vector(vectors, hop, row, column, tail):  # type: ignore[no-untyped-def]
+def _load_vector(vectors, hop, row, column, tail, width):  # type: ignore[no-untyped-def]
     """Lanes of a stored vector, through ``tail`` where its columns end within them."""
     if column + tail.shape[0] <= vectors.shape[2]:
-        return load(vectors, (hop, row, column), BYTES)
+        return load(vectors, (hop, row, column), width)
     for rest in range(vectors.shape[2] - column):
         tail[rest] = vectors[hop, row, column + rest]
-    return load(tail, (0,), BYTES)
+    return load(tail, (0,), width)
 
 
 @compile_inline
