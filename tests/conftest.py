@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import signal
 from collections.abc import Iterator
 
@@ -19,3 +20,12 @@ def ctrl_c() -> Iterator[None]:
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture(scope="module")
+def small_process() -> Iterator[None]:
+    """Conversions take this process for a small one: it has grown with all tests before, up to their memory limit."""
+    with pytest.MonkeyPatch.context() as patch:
+        for module in ("convert_edges", "node_order"):
+            patch.setattr(importlib.import_module(f"unifilter.graph.{module}"), "resident_bytes", lambda: 300_000_000)
+        yield

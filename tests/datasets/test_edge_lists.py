@@ -20,6 +20,8 @@ from unifilter.data import NodeDataset
 from unifilter.datasets import convert_dataset, load_dataset, read_edge_blocks
 from unifilter.graph import EdgeBlock
 
+pytestmark = pytest.mark.usefixtures("small_process")
+
 RNG = np.random.default_rng(0)
 EDGES = RNG.integers(0, 40, (2, 500))
 WEIGHTS = RNG.integers(1, 5, 500) / 4

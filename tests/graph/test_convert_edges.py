@@ -25,6 +25,8 @@ from unifilter._internal.locks import folder_lock
 from unifilter.graph import EdgeBlock, convert_edges
 from unifilter.graph.convert_edges import _divide, _Listed
 
+pytestmark = pytest.mark.usefixtures("small_process")
+
 FRESH = iter(range(10**9))
 
 

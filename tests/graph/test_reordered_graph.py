@@ -26,6 +26,8 @@ from unifilter.graph.reordered_graph import ReorderedGraph
 from unifilter.methods import storage
 from unifilter.nn.polynomial_filter import filter_signal
 
+pytestmark = pytest.mark.usefixtures("small_process")
+
 FRESH = iter(range(10**9))
 ORDERS = ["degree", "rcm"]
 RNG = np.random.default_rng(0)

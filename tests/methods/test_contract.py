@@ -182,8 +182,10 @@ def test_one_hop_is_enough(name: str) -> None:
 
 @every_method
 def test_stored_weights_give_the_same_logits(name: str) -> None:
-    problem = planted_problem()
-    fitted = fit(small(name), problem)
+    problem, method = planted_problem(), small(name)
+    if has(name, "folds"):  # networks of folds know other training nodes than those of the problem
+        method = dataclasses.replace(method, folds=1)
+    fitted = fit(method, problem)
     torch.manual_seed(99)
     fresh = fitted.method.build(problem)  # of what was chosen, where something was left open
     fresh.model.eval()
@@ -245,8 +247,8 @@ def test_it_predicts_for_new_nodes_or_says_that_it_cannot(name: str, tmp_path: P
             continue
         with pytest.raises(
             ValueError,
-            match=f"^{re.escape(name)} has a weight for each of the 48 nodes it was trained on, and this graph has 52: "
-            "train it on this graph, or use a method that predicts for new nodes, such as unifilter$",
+            match=f"^{re.escape(name)} has (members with )?a weight for each of the 48 nodes it was trained on, and "
+            "this graph has 52: train it on this graph, or ",
         ):
             model.logits(graph, x)
 

@@ -95,6 +95,15 @@ def test_the_model_is_the_sum_of_both_networks() -> None:
     torch.testing.assert_close(model(x, graph), model.network(x, graph) + model.mlp(model.rows(graph)))
 
 
+def test_other_labels_are_seen_on_the_same_graph() -> None:
+    graph, train = random_graph(3), torch.arange(6)
+    model, other = model_of(one_hot(3), train), model_of(one_hot(4), train)
+    x = torch.randn(NODES, 5, dtype=torch.float64)
+    assert not torch.equal(model(x, graph), other(x, graph))
+    model.load_state_dict(other.state_dict())
+    torch.testing.assert_close(model(x, graph), other(x, graph), rtol=0, atol=0)
+
+
 def test_another_graph_is_refused() -> None:
     model = model_of(one_hot(0), torch.arange(6))
     with pytest.raises(ValueError, match=r"the 12 nodes it was trained on, and this graph has 2"):

@@ -56,13 +56,13 @@ class LabelSignalsMethod(UniFilterMethod):
         inner, shape = self._on_features().build(problem), self.shape(problem)
         model = self._with_labels(inner.model, shape).to(next(inner.model.parameters()))
         model.attach_labels(_labels(problem.task), torch.as_tensor(problem.train, device=problem.workspace.device))
-        rows = model.rows(problem.workspace.graph(self.self_loops))
+        graph = problem.workspace.graph(self.self_loops)
         of_mlp = {**inner.parameter_groups[0], "params": list(model.mlp.parameters())}
         return replace(
             inner,
             model=model,
             shape=shape,
-            forward=lambda nodes: inner.forward(nodes) + model.mlp(rows[nodes]),
+            forward=lambda nodes: inner.forward(nodes) + model.mlp(model.rows(graph)[nodes]),
             parameter_groups=[*inner.parameter_groups, of_mlp],
         )
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor
 
@@ -71,6 +73,7 @@ class LabelSignals(GraphModule):
         self.register_buffer("known", torch.zeros(num_nodes, out_channels if separate else 1))
         self.register_buffer("fold", torch.full((num_nodes,), -1))
         signals = out_channels + self.known.shape[1]
+        self._computed: tuple[tuple[Any, ...], Tensor] | None = None
         self.mlp = MLP(hops * signals, hidden_channels, out_channels, 2, dropout, plain=True)
 
     def reset_parameters(self) -> None:
@@ -97,9 +100,15 @@ class LabelSignals(GraphModule):
         self.fold.fill_(-1)
         self.fold[train[order]] = torch.arange(len(train), device=self.fold.device) % self.folds
 
-    @torch.no_grad()
     def rows(self, graph: Graph) -> Tensor:
-        """The input of the MLP, one row per node."""
+        """The input of the MLP, one row per node. It is computed again only for another graph or other labels."""
+        state = (graph, self.labels.dtype, *(part._version for part in (self.labels, self.known, self.fold)))
+        if self._computed is None or self._computed[0] != state:
+            self._computed = state, self._rows(graph)
+        return self._computed[1]
+
+    @torch.no_grad()
+    def _rows(self, graph: Graph) -> Tensor:
         signals = torch.cat([self.labels, self.known], dim=1)
         found = self._walks(graph, signals)
         for fold in range(self.folds):
@@ -120,8 +129,10 @@ class LabelSignals(GraphModule):
 
     def forward(self, x: Tensor, edge_index: EdgeIndex, edge_weight: Tensor | None = None) -> Tensor:
         graph = self.graph_of(x, edge_index, edge_weight)
-        rows = self.derived("label signals", self.rows)
-        return self.network(x, graph) + self.mlp(rows)  # type: ignore[no-any-return]
+        return self.network(x, graph) + self.mlp(self.rows(graph))  # type: ignore[no-any-return]
 
     def response(self, lam: Tensor) -> Tensor | None:
         return self.network.response(lam)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "_computed": None}
