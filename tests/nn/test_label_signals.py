@@ -111,5 +111,5 @@ def test_another_graph_is_refused() -> None:
 
 
 def test_a_single_fold_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"folds is 1, which would hide all labels .* use at least 2"):
-        LabelSignals(MLP(5, 8, 3), NODES, 3, folds=1)
+    with pytest.raises(ValueError, match=r"label_folds is 1, which would hide all labels .* use at least 2"):
+        LabelSignals(MLP(5, 8, 3), NODES, 3, label_folds=1)

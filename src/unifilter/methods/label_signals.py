@@ -78,7 +78,7 @@ class LabelSignalsMethod(UniFilterMethod):
             shape.facts.get("separate", False),
             self.label_hops,
             self.label_folds,
-            dropout=self.label_dropout,
+            label_dropout=self.label_dropout,
         )
 
 

@@ -37,9 +37,9 @@ class LabelSignals(GraphModule):
         num_nodes: Number of nodes.
         out_channels: Number of outputs: classes, labels or targets.
         separate: Whether a node can have some labels or targets and lack others. Classes are known or unknown together.
-        hops: Number of steps K.
-        folds: Number of folds.
-        hidden_channels, dropout: Of the MLP, which has two layers.
+        label_hops: Number of steps K.
+        label_folds: Number of folds.
+        hidden_channels, label_dropout: Width and dropout of the MLP, which has two layers.
 
     Shapes:
         - input: those of the network; only the way of PyG's models, on a graph
@@ -58,23 +58,23 @@ class LabelSignals(GraphModule):
         num_nodes: int,
         out_channels: int,
         separate: bool = False,
-        hops: int = 6,
-        folds: int = 10,
+        label_hops: int = 6,
+        label_folds: int = 10,
         hidden_channels: int = 64,
-        dropout: float = 0.2,
+        label_dropout: float = 0.2,
     ) -> None:
         super().__init__()
         self.network, self.num_nodes, self.self_loops = network, num_nodes, network.self_loops
-        self.hops = check_count("hops", hops, "labels are collected over 6 steps by default")
-        self.folds = check_count("folds", folds, "with 10, a tenth of the labels is hidden at a time")
-        if folds < 2:
-            raise ValueError("folds is 1, which would hide all labels from the training nodes: use at least 2")
+        self.hops = check_count("label_hops", label_hops, "labels are collected over 6 steps by default")
+        self.folds = check_count("label_folds", label_folds, "with 10, a tenth of the labels is hidden at a time")
+        if label_folds < 2:
+            raise ValueError("label_folds is 1, which would hide all labels from the training nodes: use at least 2")
         self.register_buffer("labels", torch.zeros(num_nodes, out_channels))
         self.register_buffer("known", torch.zeros(num_nodes, out_channels if separate else 1))
         self.register_buffer("fold", torch.full((num_nodes,), -1))
         signals = out_channels + self.known.shape[1]
         self._computed: tuple[tuple[Any, ...], Tensor] | None = None
-        self.mlp = MLP(hops * signals, hidden_channels, out_channels, 2, dropout, plain=True)
+        self.mlp = MLP(self.hops * signals, hidden_channels, out_channels, 2, label_dropout, plain=True)
 
     def reset_parameters(self) -> None:
         self.network.reset_parameters()
