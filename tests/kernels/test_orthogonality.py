@@ -84,7 +84,8 @@ def test_few_vectors_are_taken_out_of_signals_on_a_random_graph(monkeypatch: pyt
     monkeypatch.setattr("unifilter.kernels.orthogonality.take_out", counting)
     x = signals(graph, 8, 1, torch.float32)
     assert _loss(lanczos_torch(graph.compressed_rows, x, 40, None, None)) < 2e-4
-    # Of the 820 vectors that re-orthogonalizing everywhere takes out of each signal; without the known direction about 370.
+    # Of the 820 vectors that re-orthogonalizing everywhere takes out of each signal;
+    # without the known direction about 370.
     assert sum(counts) / 8 < 160
 
 
