@@ -34,7 +34,7 @@ def test_every_property_holds_in_plain_torch(seed: int) -> None:
 
 # Seeds with which orthogonality was lost or a dimension was too large before it was watched closely: many hops on few
 # nodes, links of 1e-22, rests of noise.
-@pytest.mark.parametrize("seed", [217, 491, 620, 819, 822, 950, 1281, 1380, 2215])
+@pytest.mark.parametrize("seed", [217, 491, 620, 819, 822, 950, 1281, 1380, 2215, 5374])
 def test_cases_that_were_hard(seed: int) -> None:
     assert failures(make_case(seed)) == []
 

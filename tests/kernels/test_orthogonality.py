@@ -86,7 +86,7 @@ def test_few_vectors_are_taken_out_of_signals_on_a_random_graph(monkeypatch: pyt
     assert _loss(lanczos_torch(graph.compressed_rows, x, 40, None, None)) < 2e-4
     # Of the 820 vectors that re-orthogonalizing everywhere takes out of each signal;
     # without the known direction about 370.
-    assert sum(counts) / 8 < 160
+    assert sum(counts) / 8 < 180
 
 
 def test_both_paths_stay_orthogonal_where_only_the_known_direction_is_taken_out() -> None:

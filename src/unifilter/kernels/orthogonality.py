@@ -66,8 +66,10 @@ class Orthogonality:
             chosen = known.nonzero().flatten()
             take_out(self.vectors[-1:], rest, chosen)
             take_out(self.vectors[-1:], current, chosen)
-            self.before[:hop, chosen] = self._without_direction(self.before, hop)[:, chosen]
-            self.here[: hop + 1, chosen] = self._without_direction(self.here, hop + 1)[:, chosen]
+            for kept, count in ((self.before, hop), (self.here, hop + 1)):
+                # Taking it out rounds too.
+                left = self._without_direction(kept, count) + self.epsilon * self.direction[:count]
+                kept[:count, chosen] = left[:, chosen]
         if all_others.any():
             chosen = all_others.nonzero().flatten()
             found = take_out(self.vectors[: hop + 1], rest, chosen).abs().amax(dim=0) / length[chosen].clamp(
@@ -78,13 +80,20 @@ class Orthogonality:
                 self._find_direction(hop, chosen)
             corrected = self.noise[chosen] * SAFETY * found / loss[chosen]
             self.noise[chosen] = corrected.clamp(self.epsilon, self.epsilon * LARGEST_CORRECTION)
-            self.before[:hop, chosen] = self.epsilon
+            self._forget(self.before, hop, chosen)
             self.forget(hop, chosen)
         return current
 
     def forget(self, hop: int, channels: Tensor) -> None:
         """Vector ``hop + 1`` has been made orthogonal to all others."""
-        self.here[: hop + 1, channels] = self.epsilon
+        self._forget(self.here, hop + 1, channels)
+
+    def _forget(self, kept: Tensor, count: int, channels: Tensor) -> None:
+        # Rounding has any direction, and grows fastest along the eigenvectors of the largest and the smallest
+        # eigenvalue. The coefficients of the first are all positive, those of the second alternate in sign: every other
+        # coefficient is as much of both. With all of them alike, a loss along the second would be overlooked.
+        kept[:count, channels] = 0
+        kept[:count:2, channels] = 2 * self.epsilon
 
     def _estimate(self, hop: int, length: Tensor) -> Tensor:
         """Simon's recurrence: the largest share that vector ``hop + 1`` keeps of one before it."""

@@ -90,12 +90,15 @@ def keep_orthogonal(  # type: ignore[no-untyped-def]
             for column in range(first, last):
                 _without(before, direction, column, hop, True)
                 _without(after, direction, column, hop + 1, True)
+                # Taking it out rounds too.
+                before[:hop, column] += epsilon * direction[:hop, column]
+                after[: hop + 1, column] += epsilon * direction[: hop + 1, column]
         else:
             corrected = noise[group] * SAFETY * found / loss
             least = epsilon / LARGEST_CORRECTION if chosen.sum() >= _MANY else epsilon
             noise[group] = min(max(corrected, least), epsilon * LARGEST_CORRECTION)
-            before[:hop, first:last] = epsilon
-            after[: hop + 1, first:last] = epsilon
+            _forget(before, hop, first, last, epsilon)
+            _forget(after, hop + 1, first, last, epsilon)
     small = False
     for column in range(first, last):
         chosen[column - first] = dimension[column] == hop + 1 and residual[column] < SMALL_REST**2
@@ -109,7 +112,14 @@ def keep_orthogonal(  # type: ignore[no-untyped-def]
             )  # fmt: skip
         for column in range(first, last):
             if chosen[column - first]:
-                after[: hop + 1, column] = epsilon
+                _forget(after, hop + 1, column, column + 1, epsilon)
+
+
+@compile_kernel
+def _forget(kept, count, first, last, epsilon):  # type: ignore[no-untyped-def]
+    """A vector was made orthogonal to those before it; why every other is set, the plain path's ``_forget`` says."""
+    kept[:count, first:last] = 0
+    kept[:count:2, first:last] = 2 * epsilon
 
 
 @compile_kernel
