@@ -20,7 +20,9 @@ from unifilter.experiments.engine.plan import Planner
 from unifilter.experiments.engine.reproduce import Reproduced, reproduce
 from unifilter.experiments.engine.results import write_results_page
 from unifilter.experiments.engine.row_files import Row, read_rows
+from unifilter.experiments.show.presentation import score_of
 from unifilter.experiments.show.reported import reported
+from unifilter.methods import find_method
 from unifilter.methods.uni_filter import UniFilterMethod
 
 # The smallest part of each that still has everything in it, and how many cells that is.
@@ -44,7 +46,7 @@ PARTS: dict[str, tuple[dict[str, Any], int]] = {
     "table-variants": ({"datasets": ("actor",)}, 4),
     "table-variants-48": ({"datasets": ("actor",), "methods": ("homfilter", "unifilter")}, 2),
     "table-shared": ({"datasets": ("actor", "minesweeper")}, 9),
-    "table-auto": ({"datasets": ("texas", "uninformative@0.3"), "methods": ("auto", "mlp")}, 6),
+    "table-auto": ({"datasets": ("actor", "uninformative@0.3"), "methods": ("auto", "mlp", "gprgnn")}, 9),
     "table-beyond": ({"datasets": ("minesweeper",), "methods": ("unifilter", "mlp", "gcn-res"), "splits": 2}, 6),
 }
 
@@ -264,6 +266,17 @@ def test_single_methods_beside_the_portfolio_can_be_tuned(tmp_path: Path) -> Non
     text = result.pages["table-auto"].read_text(encoding="utf-8")
     members = len(rows[0]["outcome"]["members"])
     assert f"tried 2 settings on the validation nodes of each split, and auto {members} to {members}" in text
+
+
+def test_the_portfolio_is_compared_with_published_settings_and_reported_figures(runs: Runs) -> None:
+    rows, text = runs.rows("table-auto"), runs.report("table-auto")
+    of = {row["at"]["row"]: row for row in rows if row["dataset"] == "actor"}
+    published = find_method("gprgnn").preset("actor", split="60", epochs=2).plain_settings()
+    assert of["gprgnn, published"]["settings"] == published != of["gprgnn"]["settings"]
+    auto = score_of(of["auto"])
+    assert f"UniFilter tuned on each graph: actor {auto:.2f} and 40.84 (splits: 1)" in text
+    assert "points of auto above a method with published or tuned settings" in text
+    assert f"{auto - score_of(of['gprgnn, published']):.2f}" in text
 
 
 def test_the_page_of_results_is_written_from_rows_alone(runs: Runs, tmp_path: Path) -> None:
