@@ -7,9 +7,11 @@ STAMP  := $(VENV)/.installed
 DOCS_STAMP := $(VENV)/.installed-docs
 OLDEST := .venv-oldest
 PINS   := .venv-pins
-# A process for each of two cores, with a thread of its own. The tests of a file stay together: they share what they train.
-WORKERS ?= 2
-PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile
+# One process more than two cores, because some tests wait for other processes; each has one thread. The tests of a file
+# stay together: they share what they train. Bytecode is kept even where the environment says otherwise, because many
+# tests start a new interpreter.
+WORKERS ?= 3
+PYTEST := OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile
 
 .PHONY: help demo test test-oldest fuzz audit pins bench bench-scale docs lint page release-check clean
 .DEFAULT_GOAL := help

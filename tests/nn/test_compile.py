@@ -33,9 +33,9 @@ def test_a_compiled_model_gives_the_same_and_learns(channels: int) -> None:
     assert not torch.equal(first, second)  # a new mask at every call
     first.square().sum().backward()
     assert all(parameter.grad is not None and parameter.grad.any() for parameter in model.parameters())
-    mean = torch.stack([compiled(rows).detach() for _ in range(2000)]).mean(dim=0)
-    eager = torch.stack([model(rows).detach() for _ in range(2000)]).mean(dim=0)
-    # Standard deviations of the means are around 0.01.
+    mean = torch.stack([compiled(rows).detach() for _ in range(500)]).mean(dim=0)
+    eager = torch.stack([model(rows).detach() for _ in range(500)]).mean(dim=0)
+    # Standard deviations of the means are around 0.02.
     torch.testing.assert_close(mean, eager, atol=0.1, rtol=0)
 
 
