@@ -63,11 +63,16 @@ test: lint
 	@$(PYTEST)
 
 # The lower bounds of pyproject.toml, but for torch, which stays at the pinned version: older ones from a package index
-# bring several gigabytes of CUDA libraries. Nothing is compiled. Old versions warn about what newer ones changed, and
-# the pytest plugin of an anyio that fits to them is too old for pytest; neither says anything about this library.
+# bring several gigabytes of CUDA libraries. Nothing is compiled. uv finds versions of everything else that fit to the
+# old ones in seconds, where pip tries them one by one. Old versions warn about what newer ones changed, and the pytest
+# plugin of an anyio that fits to them is too old for pytest; neither says anything about this library.
 test-oldest:
 	@test -x $(OLDEST)/bin/python || { echo "== creating $(OLDEST) with $(PYTHON)"; $(PYTHON) -m venv $(OLDEST); }
-	@$(OLDEST)/bin/python .ci/oldest_versions.py > $(OLDEST)/constraints.txt
+	@echo "== finding versions"
+	@$(OLDEST)/bin/python -m pip install -qq --disable-pip-version-check uv
+	@$(OLDEST)/bin/python .ci/oldest_versions.py > $(OLDEST)/lowest.txt
+	@$(OLDEST)/bin/uv pip compile -q --python $(OLDEST)/bin/python --only-binary :all: --no-annotate --no-header \
+		-c $(OLDEST)/lowest.txt --extra test pyproject.toml -o $(OLDEST)/constraints.txt
 	@echo "== installing the oldest supported versions"
 	@$(OLDEST)/bin/python -m pip install -qq --disable-pip-version-check --only-binary=:all: \
 		-c $(OLDEST)/constraints.txt -e '.[test]'

@@ -13,7 +13,7 @@ from pathlib import Path
 import tomllib
 
 REPOSITORY = Path(__file__).parent.parent
-USER_EXTRAS = ("pyg", "tables", "tune", "explore", "onnx", "tensorboard", "mlflow")
+USER_EXTRAS = ("pyg", "tables", "tune", "explore", "onnx", "tensorboard", "mlflow", "scale")
 TEST_EXTRAS = ("bench", "test")
 NOT_OLDEST = ("torch",)
 
