@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
+from unifilter.cli import app
 from unifilter.experiments import EXPERIMENTS
 from unifilter.experiments.engine.row_files import packaged_rows
 from unifilter.methods import METHODS
+from unifilter.methods.auto import Entry
 
 README = Path(__file__).parent.parent / "README.md"
 CONTRIBUTING = README.parent / "CONTRIBUTING.md"
@@ -34,6 +38,31 @@ def test_the_example_learns(
     accuracy = re.search(r"test accuracy (\S+),", capsys.readouterr().out)
     assert accuracy is not None
     assert float(accuracy[1]) > 0.9
+
+
+def test_the_commands_on_a_graph_of_your_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As written, also the name of the folder that `train` chooses; with a quick portfolio."""
+    rng = np.random.default_rng(0)
+    classes = np.arange(60) % 3
+    nodes = [f"{node},{'abc'[classes[node]]},{classes[node] + rng.normal():.3f}" for node in range(60)]
+    edges = [f"{one},{other}" for one, other in rng.integers(60, size=(150, 2))]
+    folder = tmp_path / "my_folder"
+    folder.mkdir()
+    (folder / "nodes.csv").write_text("\n".join(["id,label,height", *nodes]), encoding="utf-8")
+    (folder / "edges.csv").write_text("\n".join(["source,target", *edges]), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("unifilter.methods.auto.PORTFOLIO", (Entry("mlp", {}, "fast"), Entry("sgc", {}, "fast")))
+    commands = [
+        shlex.split(line, comments=True)[1:]
+        for line in README.read_text(encoding="utf-8").splitlines()
+        if line.startswith("unifilter ") and "my_folder" in line
+    ]
+    assert [command[0] for command in commands] == ["train", "predict"]
+    for command in commands:
+        done = CliRunner().invoke(app, command)
+        assert done.exit_code == 0, done.output
+    assert len((tmp_path / "runs" / "my_folder-auto-stratified" / "splits.csv").read_text().splitlines()) == 1 + 5
+    assert len((tmp_path / "predictions.csv").read_text(encoding="utf-8").splitlines()) == 1 + 60
 
 
 def test_the_table_of_accuracies_is_that_of_the_stored_rows() -> None:

@@ -36,13 +36,16 @@ from unifilter.cli.output import mean_and_std, print_json, print_table, score_na
 from unifilter.data import FeatureScaling, Split
 from unifilter.datasets import load_dataset
 from unifilter.factorization.factorization import Channels
-from unifilter.methods import Storage
+from unifilter.methods import AutoMethod, Storage
 from unifilter.reports import verdict, write_report
 from unifilter.runs.constant import CONSTANT_NAMES
 from unifilter.runs.left_out import UNTESTED, UNVALIDATED
 from unifilter.runs.plots import plot_histories, plot_weights
 from unifilter.runs.run import Run
 from unifilter.training import MLflowLog, Peers, TensorBoardLog, TrainingLog
+
+# A portfolio takes as long on one split as ten or more methods. The report compares scores from five splits on.
+_SPLITS_OF_AUTO = 5
 
 
 def train_command(
@@ -56,7 +59,12 @@ def train_command(
     ] = None,
     split: SplitName = None,
     splits: Annotated[
-        int | None, typer.Option(help="Number of splits. Default: 10, or all that come with the data.", min=1)
+        int | None,
+        typer.Option(
+            help="Number of splits. Default: 10, or all that come with the data; 5 for auto, which trains many models "
+            "on each.",
+            min=1,
+        ),
     ] = None,
     preset: PresetOption = "published",
     tau: Annotated[
@@ -119,6 +127,8 @@ def train_command(
     peers = Peers.current()
     method = method or default_method(dataset, changes, rows_only=peers.several or memory_limit is not None)
     built = build_method(method, dataset, split, preset, changes)
+    if splits is None and isinstance(built, AutoMethod):
+        splits = min(_SPLITS_OF_AUTO, dataset.num_splits(split))
     folder = out or Path("runs") / f"{dataset.name}-{method}-{split}"
     with nullcontext(folder) if peers.first else TemporaryDirectory() as own:  # the first process writes
         run = Run(
