@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import warnings
 from dataclasses import asdict
 from pathlib import Path
@@ -17,6 +18,7 @@ from benchmarks.machine import measure_machine
 from benchmarks.memory import run_memory
 from benchmarks.message_passing import run_message_passing
 from benchmarks.polynomial_models import run_polynomial_models
+from benchmarks.portfolio import run_portfolio
 from benchmarks.report import Report
 from benchmarks.reproduce import run_reproduce
 from benchmarks.shared import run_shared
@@ -36,6 +38,7 @@ _SECTIONS = (
     "all_methods",
     "eigenvectors",
     "specformer",
+    "portfolio",
     "reproduce",
 )
 # Graphs whose basis is large beside everything else a process holds.
@@ -75,6 +78,8 @@ def main() -> None:
         run_eigenvectors(options.repeats, report)
     if "specformer" in sections:
         run_specformer(options.repeats, report)
+    if "portfolio" in sections:
+        run_portfolio(report, real=bool(os.environ.get("UNIFILTER_DATA")))
     if "reproduce" in sections:
         run_reproduce(report)
     report.summary()
