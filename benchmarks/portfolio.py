@@ -11,7 +11,8 @@ import torch
 from benchmarks.report import Report, print_table, seconds
 from unifilter.data import NodeDataset
 from unifilter.data.features import pack_features
-from unifilter.datasets import contextual_sbm, load_dataset
+from unifilter.datasets import load_dataset
+from unifilter.datasets.synthetic import contextual_sbm
 from unifilter.estimators import fit
 from unifilter.methods import Method, Problem, Workspace, find_method
 

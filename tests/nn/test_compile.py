@@ -33,10 +33,11 @@ def test_a_compiled_model_gives_the_same_and_learns(channels: int) -> None:
     assert not torch.equal(first, second)  # a new mask at every call
     first.square().sum().backward()
     assert all(parameter.grad is not None and parameter.grad.any() for parameter in model.parameters())
-    mean = torch.stack([compiled(rows).detach() for _ in range(500)]).mean(dim=0)
-    eager = torch.stack([model(rows).detach() for _ in range(500)]).mean(dim=0)
-    # Standard deviations of the means are around 0.02.
-    torch.testing.assert_close(mean, eager, atol=0.1, rtol=0)
+    # Other random numbers, the same distribution.
+    draws, eager = (torch.stack([one(rows).detach() for _ in range(500)]) for one in (compiled, model))
+    error = ((draws.var(dim=0) + eager.var(dim=0)) / 500).sqrt()
+    assert ((draws.mean(dim=0) - eager.mean(dim=0)).abs() < 5 * error).all()
+    assert ((draws.std(dim=0) / eager.std(dim=0)).log().abs() < 0.25).all()
 
 
 @pytest.mark.parametrize("channels", [7, 70])
