@@ -75,6 +75,8 @@ def test_few_validation_nodes_get_folds_and_many_do_not() -> None:
     problem = planted_problem(400)
     assert AutoMethod().folds_for(replace(problem, val=problem.val[:99])) == 4
     assert AutoMethod().folds_for(replace(problem, val=np.arange(100))) == 1
+    assert AutoMethod(quality="best").folds_for(replace(problem, val=np.arange(100))) == 4
+    assert AutoMethod(quality="best", folds=1).folds_for(problem) == 1
     assert AutoMethod(folds=2).folds_for(problem) == 2
 
 

@@ -113,7 +113,7 @@ class AutoMethod(Method):
         folds: Number of folds of the training and validation nodes. With 1, members learn from the training nodes, and
             the validation nodes decide. With more, each member is trained once per fold on all other folds, all of
             these networks are averaged, and the weights are found on the predictions for the held-out folds. ``None``
-            takes 4 folds for fewer than 100 validation nodes, otherwise 1.
+            takes 4 folds for fewer than 100 validation nodes and for ``quality="best"``, otherwise 1.
         combine: ``"greedy"``, ``"mean"`` for equal weights, or ``"best"`` for the best member alone.
     """
 
@@ -235,7 +235,8 @@ class AutoMethod(Method):
         """Number of folds."""
         if self.folds is not None:
             return self.folds
-        return _FOLDS if len(problem.val) < _FEW_NODES and len(problem.train) >= _FOLDS else 1
+        wanted = len(problem.val) < _FEW_NODES or self.quality == "best"
+        return _FOLDS if wanted and len(problem.train) >= _FOLDS else 1
 
     def with_members(self, members: Sequence[Method], weights: Sequence[float], folds: int) -> AutoMethod:
         """The method with its members, their weights and the number of folds filled in."""
