@@ -36,7 +36,8 @@ from unifilter.cli.output import mean_and_std, print_json, print_table, score_na
 from unifilter.data import FeatureScaling, Split
 from unifilter.datasets import load_dataset
 from unifilter.factorization.factorization import Channels
-from unifilter.methods import AutoMethod, Storage
+from unifilter.methods import Storage
+from unifilter.methods.auto import AutoMethod
 from unifilter.reports import verdict, write_report
 from unifilter.runs.constant import CONSTANT_NAMES
 from unifilter.runs.left_out import UNTESTED, UNVALIDATED
