@@ -51,7 +51,7 @@ def test_the_commands_on_a_graph_of_your_own(tmp_path: Path, monkeypatch: pytest
     (folder / "nodes.csv").write_text("\n".join(["id,label,height", *nodes]), encoding="utf-8")
     (folder / "edges.csv").write_text("\n".join(["source,target", *edges]), encoding="utf-8")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("unifilter.methods.auto.PORTFOLIO", (Entry("mlp", {}, "fast"), Entry("sgc", {}, "fast")))
+    monkeypatch.setattr("unifilter.methods.auto.PORTFOLIO", (Entry("sgc", {"epochs": 20}, "fast"),))
     commands = [
         shlex.split(line, comments=True)[1:]
         for line in README.read_text(encoding="utf-8").splitlines()
