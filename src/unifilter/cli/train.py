@@ -185,12 +185,18 @@ def draw(run: Run) -> None:
 def print_run(run: Run, report: dict[str, Any]) -> None:
     """Print one line per split, then mean and standard deviation, the verdict and the warnings."""
     metric = run.method.metric
+
+    def epochs_of(record: dict[str, Any]) -> str:
+        if isinstance(run.method, AutoMethod):  # each member has its own, which the report lists
+            return ""
+        return f"{record['epochs']}{', diverged' if record['ended'] == 'diverged' else ''}"
+
     rows: list[tuple[str, ...]] = [
         (
             str(record["index"]),
             score_text(record.get(f"test_{metric}"), metric) + mark(record, UNTESTED),
             score_text(record.get(f"val_{metric}"), metric) + mark(record, UNVALIDATED),
-            f"{record['epochs']}{', diverged' if record['ended'] == 'diverged' else ''}",
+            epochs_of(record),
             f"{record['seconds']:.1f}",
         )
         for record in run.records
