@@ -16,7 +16,7 @@ from sklearn.base import clone
 from unifilter import Graph, NodeClassifier, NodeRegressor, TrainedModel
 from unifilter.datasets.synthetic import contextual_sbm
 from unifilter.estimators import Fitted, fit
-from unifilter.estimators.portfolio import behind
+from unifilter.estimators.portfolio import behind, rungs_of
 from unifilter.methods import find_method
 from unifilter.methods.auto import AutoMethod, seconds_of
 from unifilter.training import History, TrainingInterrupted
@@ -183,6 +183,17 @@ def test_a_method_of_ones_own_can_be_a_member() -> None:
 
 def history(*scores: float) -> History:
     return History(list(scores), list(scores), list(scores), 0)
+
+
+def test_a_slow_start_is_not_held_against_a_member_with_patience() -> None:
+    members = [one for one in AutoMethod().portfolio(planted_problem()) if one.name == "unifilter"]
+    patient = [one for one in members if one.settings()["batch_norm"]]
+    others = [one for one in members if not one.settings()["batch_norm"]]
+    assert [one.settings()["patience"] for one in patient] == [200]
+    assert {one.settings()["patience"] for one in others} == {100}
+    started, rival = history(*[0.3] * 199), history(*[0.9] * 199)
+    assert behind(started, [rival], 100, rungs_of(others[0]))
+    assert not behind(started, [rival], 100, rungs_of(patient[0]))
 
 
 def test_who_is_clearly_behind_at_a_rung_is_given_up() -> None:

@@ -112,7 +112,8 @@ def train_portfolio(
                 for other in range(number)
                 if rivalry and plan[other].name == member.name and len(histories.get(other, [])) > fold
             ]
-            watch = _Watch(rivals, share / len(folds), len(own.val), on_epoch)
+            rungs = rungs_of(member)
+            watch = _Watch(rivals, rungs, share / len(folds), len(own.val), on_epoch)
             started = time.monotonic()
             learner, history = trainer(member, own, number * len(folds) + fold, names[number], watch)
             _check_not_refitted(learner, member)
@@ -127,7 +128,7 @@ def train_portfolio(
                     note = "stopped"
                 else:  # the only networks there are
                     folds = folds[: len(learners)]
-            elif not stopped and behind(history, rivals, len(own.val)):
+            elif not stopped and behind(history, rivals, len(own.val), rungs):
                 note = "behind others of its kind"
             elif history.best_epoch < 0:
                 note = "diverged"
@@ -209,29 +210,38 @@ class _Watch:
     def __init__(
         self,
         rivals: Sequence[History],
+        rungs: Sequence[int],
         seconds: float,
         val_nodes: int,
         on_epoch: Callable[[History], object] | None,
     ) -> None:
-        self.rivals, self.seconds, self.val_nodes, self.on_epoch = rivals, seconds, val_nodes, on_epoch
+        self.rivals, self.rungs = rivals, rungs
+        self.seconds, self.val_nodes, self.on_epoch = seconds, val_nodes, on_epoch
         self.out_of_time = self.asked_to_stop = False
 
     def __call__(self, history: History) -> bool:
         if self.on_epoch is not None and self.on_epoch(history) is True:
             self.asked_to_stop = True
         self.out_of_time = history.seconds >= self.seconds
-        return self.asked_to_stop or self.out_of_time or behind(history, self.rivals, self.val_nodes)
+        return self.asked_to_stop or self.out_of_time or behind(history, self.rivals, self.val_nodes, self.rungs)
 
 
-def behind(history: History, rivals: Sequence[History], val_nodes: int) -> bool:
+def rungs_of(member: Method) -> list[int]:
+    """Epochs at which a member is compared with others: not before it had as many as its patience."""
+    patience = member.settings().get("patience", 0)
+    return [rung for rung in _RUNGS if rung >= patience]
+
+
+def behind(history: History, rivals: Sequence[History], val_nodes: int, rungs: Sequence[int] = _RUNGS) -> bool:
     """Whether the best rival was better by more than two standard errors after the same number of epochs.
 
     Args:
         history: Training history of a member.
         rivals: Training histories of earlier members.
         val_nodes: Number of validation nodes behind the scores.
+        rungs: Numbers of epochs at which they are compared.
     """
-    for rung in _RUNGS:
+    for rung in rungs:
         if history.epochs < rung:
             return False
         own = _best_until(history, rung)
