@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, get_args
@@ -12,6 +11,7 @@ from typing import Any, ClassVar, Literal, get_args
 import torch
 
 from unifilter._internal.checks import check_choice, check_count
+from unifilter._internal.time_limits import seconds_of
 from unifilter.data import ArrayPreparation, TaskName, preparation_from_dict, scale_spread
 from unifilter.methods.method import Learner, Method, ModelShape
 from unifilter.methods.problem import Problem
@@ -21,7 +21,6 @@ from unifilter.training import EitherPatience, Patience
 Quality = Literal["fast", "good", "best"]
 Rule = Literal["greedy", "mean", "best"]
 
-_UNITS = {"": 1.0, "s": 1.0, "sec": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 # An upper bound on the members of a portfolio: at the end of a fit, the checkpoints of this many members are deleted.
 _MOST_MEMBERS = 64
 MOST_FOLDS = 20
@@ -320,27 +319,6 @@ def member_names(members: Sequence[Method]) -> list[str]:
     for number, member in enumerate(members):
         before = sum(other.name == member.name for other in members[:number])
         found.append(f"{member.name} {before + 1}" if before else member.name)
-    return found
-
-
-def seconds_of(limit: float | str | None) -> float:
-    """A time limit in seconds, infinite without a limit.
-
-    Example:
-        >>> seconds_of("2min"), seconds_of("1.5h"), seconds_of(90)
-        (120.0, 5400.0, 90.0)
-    """
-    if limit is None:
-        return math.inf
-    found = None
-    if isinstance(limit, str):
-        match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*", limit.lower())
-        if match and match[2] in _UNITS:
-            found = float(match[1]) * _UNITS[match[2]]
-    elif isinstance(limit, (int, float)) and not isinstance(limit, bool):
-        found = float(limit)
-    if found is None or not 0 < found < math.inf:
-        raise ValueError(f"time_limit is {limit!r}: pass seconds, or a text such as '90s', '2min' or '1h'")
     return found
 
 
