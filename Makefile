@@ -97,7 +97,7 @@ fuzz: $(STAMP)
 	@$(BIN)/python -W ignore::UserWarning tests/fuzz.py
 
 bench: $(STAMP)
-	@echo "== benchmarks (several minutes; an idle machine gives steadier figures)"
+	@echo "== benchmarks (long: python -m benchmarks --only SECTION runs one part; an idle machine gives steadier figures)"
 	@$(BIN)/python -m benchmarks
 
 bench-scale: $(STAMP)
